@@ -1,0 +1,1 @@
+"""This project beside its peers, both in the same run; see ``python -m benchmarks --help``."""
