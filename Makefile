@@ -1,21 +1,15 @@
-# Each target does its own set-up in .venv: plain venv and pip, versions from constraints.txt.
+# Every target does its own set-up in .venv: plain venv and pip, versions from constraints.txt.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.complete
+SCENARIO ?= config/scenarios/warehouse.yaml
 
-.PHONY: demo test lint bench soak picture clean notice
+.PHONY: demo test lint bench soak picture clean
 
-# The scenario of the demo takes PhysX where it has a wheel and says so where it has none.
-demo: notice $(STAMP)
-	@$(BIN)/irsim-isaac demo -o out/demo
-
-notice:
-	@$(PYTHON) tools/notice.py $(STAMP)
-
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
-	@touch $(STAMP)
+demo: $(STAMP)
+	@if $(BIN)/python -c "import ovphysx" 2>/dev/null; then right=physx; \
+	else right=stage; echo "ovphysx is not installed: StageSimulator takes its place"; fi; \
+	$(BIN)/irsim-isaac validate $(SCENARIO) --right $$right -o out/demo
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -n 2
@@ -27,10 +21,13 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(NAMES)
 
 soak: $(STAMP)
-	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.soak $(NAMES)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) tools/set_up.py
 
 clean:
-	rm -rf .venv out dist build
+	rm -rf .venv out
