@@ -1,0 +1,57 @@
+"""What the extension shows where Isaac Sim has a window; nothing where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["add_menu_entry", "notify"]
+
+_MENU = "Tools"
+_SUBMENU = "Robotics"
+
+
+def add_menu_entry(title: str, action: tuple[str, str]) -> Callable[[], None]:
+    """Add an entry under Tools > Robotics.
+
+    Args:
+        title: The text of the entry.
+        action: The extension and the name of the action that it runs.
+
+    Returns:
+        A function that takes the entry away again.
+    """
+    try:
+        from omni.kit.menu.utils import MenuItemDescription, add_menu_items, remove_menu_items
+    except ImportError:
+        return _nothing
+    items = [
+        MenuItemDescription(
+            name=_SUBMENU,
+            sub_menu=[MenuItemDescription(name=title, onclick_action=action)],
+        )
+    ]
+    add_menu_items(items, _MENU)
+
+    def remove() -> None:
+        remove_menu_items(items, _MENU)
+
+    return remove
+
+
+def notify(message: str, *, warning: bool = False) -> None:
+    """Show a line of text in the window.
+
+    Args:
+        message: The line.
+        warning: Whether it is about something that went wrong.
+    """
+    try:
+        from omni.kit.notification_manager import NotificationStatus, post_notification
+    except ImportError:
+        return
+    status = NotificationStatus.WARNING if warning else NotificationStatus.INFO
+    post_notification(message, hide_after_timeout=not warning, status=status)
+
+
+def _nothing() -> None:
+    """Take nothing away where nothing was added."""

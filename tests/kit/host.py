@@ -1,0 +1,124 @@
+"""A host process for the extension: the Kit double's modules, and enabling and disabling."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+DOUBLE = Path(__file__).resolve().parent / "double"
+
+_FOREIGN = ("carb", "omni", "isaacsim")
+
+
+def _is_foreign(name: str) -> bool:
+    return name.split(".", maxsplit=1)[0] in _FOREIGN or name.startswith("irsim_isaac.kit")
+
+
+class Kit:
+    """The process that the extension is enabled in.
+
+    Args:
+        window: Whether the application has a window.
+        documents: What ``${omni_documents}`` stands for.
+    """
+
+    def __init__(self, *, window: bool, documents: Path) -> None:
+        self.window = window
+        self._enabled: list[Any] = []
+        tokens = importlib.import_module("carb.tokens")
+        tokens.values["omni_documents"] = str(documents)
+
+    def module(self, name: str) -> Any:
+        """Import a module of the double."""
+        return importlib.import_module(name)
+
+    def enable(self, folder: Path = ROOT, name: str = "irsim_isaac") -> None:
+        """Enable the extension of a folder as Kit does: settings, modules, ``on_startup``."""
+        manifest = tomllib.loads((folder / "config" / "extension.toml").read_text())
+        settings = self.module("carb.settings").get_settings()
+        for path, value in _leaves(manifest["settings"]):
+            settings.set_default("/" + path, value)
+        ext_id = f"{name}-{manifest['package']['version']}"
+        base = self.module("omni.ext").IExt
+        for entry in manifest["python"]["module"]:
+            module = self.module(entry["name"])
+            for value in list(vars(module).values()):
+                if isinstance(value, type) and issubclass(value, base) and value is not base:
+                    extension = value()
+                    extension.on_startup(ext_id)
+                    self._enabled.append(extension)
+
+    def disable(self) -> None:
+        """Disable it and forget its modules, as a hot reload does."""
+        while self._enabled:
+            self._enabled.pop().on_shutdown()
+        for name in [name for name in sys.modules if name.startswith("irsim_isaac.kit")]:
+            del sys.modules[name]
+        gc.collect()
+
+    @property
+    def extensions(self) -> list[Any]:
+        """The extensions that are running."""
+        return list(self._enabled)
+
+    def registered(self) -> dict[str, list[Any]]:
+        """Everything that is registered with the host now, by kind."""
+        found = {
+            "actions": self.module("omni.kit.actions.core").get_action_registry().get_all_actions(),
+            "observers": list(
+                self.module("carb.eventdispatcher").get_eventdispatcher().observers.values()
+            ),
+        }
+        if self.window:
+            menus = self.module("omni.kit.menu.utils").menus
+            found["menus"] = [items for lists in menus.values() for items in lists]
+        return {kind: list(items) for kind, items in found.items()}
+
+    @property
+    def log(self) -> list[tuple[str, str]]:
+        """The lines of the log as (level, text)."""
+        return list(self.module("carb").lines)
+
+
+def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}/")
+        else:
+            yield f"{prefix}{key}", value
+
+
+@contextmanager
+def hosted(*, window: bool, documents: Path) -> Iterator[Kit]:
+    """Put the double's modules on the search path, and take every trace of them away after."""
+    folders = [DOUBLE / "common", *([DOUBLE / "window"] if window else [])]
+    _forget()
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in folders:
+            patch.syspath_prepend(str(folder))
+        try:
+            kit = Kit(window=window, documents=documents)
+            yield kit
+            kit.disable()
+            kit.module("omni.usd").get_context().close_stage()
+        finally:
+            _forget()
+
+
+def _forget() -> None:
+    for name in [name for name in sys.modules if _is_foreign(name)]:
+        del sys.modules[name]
+    importlib.invalidate_caches()

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.kit.host import DOUBLE, ROOT, Kit
+
+STAGE = ROOT / "data" / "warehouse.usda"
+ENTRY = "Tools/Robotics/IR-SIM: map the stage"
+
+
+def test_it_registers_one_action_and_where_there_is_a_menu_one_entry(kit: Kit) -> None:
+    kit.enable()
+    (action,) = kit.registered()["actions"]
+    assert (action.extension_id, action.id) == ("irsim_isaac", "map_stage")
+    if kit.window:
+        (tools,) = kit.registered()["menus"]
+        (robotics,) = tools
+        (entry,) = robotics.sub_menu
+        assert robotics.name == "Robotics"
+        assert entry.onclick_action == ("irsim_isaac", "map_stage")
+
+
+def test_twenty_starts_and_stops_leave_nothing_registered(kit: Kit) -> None:
+    before = kit.registered()
+    for _ in range(20):
+        kit.enable()
+        assert kit.registered() != before
+        kit.disable()
+        assert kit.registered() == before
+
+
+def test_a_start_that_fails_half_way_leaves_nothing(
+    windowed: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = windowed.registered()
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("no menus today")
+
+    monkeypatch.setattr(windowed.module("omni.kit.menu.utils"), "add_menu_items", refuse)
+    with pytest.raises(RuntimeError, match="no menus today"):
+        windowed.enable()
+    assert windowed.registered() == before
+
+
+def test_starting_imports_nothing_that_isaac_sim_does_not_bring(tmp_path: Path) -> None:
+    program = f"""
+import sys
+
+for name in ("shapely", "pydantic", "typer", "rich", "zmq", "msgpack", "sqlalchemy", "orjson",
+             "mcap", "rosbags", "irsim", "ovphysx", "ovstage", "plotly", "jinja2"):
+    sys.modules[name] = None
+sys.path[:0] = [{str(ROOT)!r}, {str(DOUBLE / "common")!r}]
+import carb, omni.ext
+from irsim_isaac.kit.extension import Extension
+extension = Extension()
+extension.on_startup("irsim_isaac-0.1.0")
+extension.on_shutdown()
+print([line for line in carb.lines if line[0] != "info"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    ((level, text),) = eval(done.stdout)
+    assert level == "warn"
+    assert "python.sh -m pip install" in text or "python.bat -m pip install" in text
+    for name in ("shapely", "pydantic", "typer", "rich"):
+        assert name in text
+
+
+def test_the_action_maps_the_open_stage(kit: Kit, tmp_path: Path) -> None:
+    kit.enable()
+    kit.module("omni.usd").get_context().open_stage(str(STAGE))
+    registry = kit.module("omni.kit.actions.core").get_action_registry()
+    mapped = registry.execute_action(
+        "irsim_isaac", "map_stage", tmp_path / "out", resolution=0.2, height=(0.1, 0.62)
+    )
+    described = yaml.safe_load(mapped.map.read_text())
+    assert mapped.map == tmp_path / "out" / "map" / "map.yaml"
+    assert described["resolution"] == 0.2
+    assert (mapped.map.parent / described["image"]).is_file()
+    assert mapped.world == tmp_path / "out" / "world" / "world.yaml"
+    assert yaml.safe_load(mapped.world.read_text())["world"]
+    assert [level for level, _ in kit.log] == ["info"]
+
+
+def test_the_menu_entry_writes_beside_the_documents_and_says_so(
+    windowed: Kit, tmp_path: Path
+) -> None:
+    windowed.enable()
+    windowed.module("omni.usd").get_context().open_stage(str(STAGE))
+    windowed.module("omni.kit.menu.utils").click(ENTRY)
+    written = tmp_path / "documents" / "irsim_isaac" / "warehouse"
+    assert (written / "map" / "map.png").is_file()
+    assert (written / "world" / "world.yaml").is_file()
+    ((status, text, _),) = windowed.module("omni.kit.notification_manager").shown
+    assert status == 1
+    assert str(written) in text
+
+
+def test_without_a_stage_the_action_says_so_and_writes_nothing(kit: Kit, tmp_path: Path) -> None:
+    kit.enable()
+    registry = kit.module("omni.kit.actions.core").get_action_registry()
+    assert registry.execute_action("irsim_isaac", "map_stage", tmp_path / "out") is None
+    ((level, text),) = kit.log
+    assert level == "error"
+    assert "no stage is open in Isaac Sim" in text
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_shapely_the_action_names_the_line_to_run(
+    windowed: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windowed.enable()
+    windowed.module("omni.usd").get_context().open_stage(str(STAGE))
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    registry = windowed.module("omni.kit.actions.core").get_action_registry()
+    assert registry.execute_action("irsim_isaac", "map_stage", tmp_path / "out") is None
+    ((status, text, _),) = windowed.module("omni.kit.notification_manager").shown
+    assert status == 0
+    assert "-m pip install 'shapely>=2.0'" in text
+    assert not (tmp_path / "out").exists()
