@@ -7,53 +7,36 @@ to each of them.
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from irsim_isaac.errors import ScanError
+from irsim_isaac.files import write_text
+from irsim_isaac.lidar.emitters import EmitterState
+from irsim_isaac.lidar.omni_lidar import (
+    Release,
+    fields_from_isaac_json,
+    fields_from_omni_lidar,
+    isaac_json_of,
+    omni_lidar_of,
+)
+from irsim_isaac.lidar.profile_file import profile_fields, profile_text
+from irsim_isaac.resources import resource
 
-__all__ = ["EmitterState", "LidarProfile"]
+__all__ = ["LidarProfile", "lidar_profiles"]
 
 ScanType: TypeAlias = Literal["rotary", "solid_state"]
 
 _TURN = 2.0 * math.pi
 _DEGREE = _TURN / 360
-
-
-@dataclass(frozen=True, slots=True)
-class EmitterState:
-    """One firing pattern of a lidar, emitter by emitter, in the units of ``OmniLidar``.
-
-    Attributes:
-        azimuths: [deg], counter-clockwise, 0 forward, as the source gave them.
-        elevations: [deg], up.
-        fire_times: After the start of the pattern [ns]; empty where the source has none.
-        channels: Channel numbers; empty where the source has none.
-    """
-
-    azimuths: tuple[float, ...]
-    elevations: tuple[float, ...]
-    fire_times: tuple[float, ...] = ()
-    channels: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        count = len(self.azimuths)
-        if count == 0:
-            raise ScanError("an emitter state has no emitter, at least one was expected")
-        for name in ("elevations", "fire_times", "channels"):
-            found = len(getattr(self, name))
-            if found != count and not (found == 0 and name != "elevations"):
-                raise ScanError(
-                    f"an emitter state has {found} {name}, expected as many as azimuths: {count}"
-                )
-        for name in ("azimuths", "elevations"):
-            if not all(math.isfinite(value) for value in getattr(self, name)):
-                raise ScanError(f"the {name} of an emitter state are not all finite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +54,16 @@ class LidarProfile:
         range_min: The nearest distance measured [m].
         range_max: The farthest distance measured [m].
         scan_rate: Whole scans a second [Hz].
-        scan_type: ``rotary`` measures beam after beam, ``solid_state`` all beams at once.
-        clockwise: Whether a rotary sensor turns clockwise, seen from above.
+        scan_type: ``rotary`` turns; ``solid_state`` fires a list of emitters.
+        clockwise: Whether the beams are measured clockwise, seen from above.
         range_accuracy: Standard deviation of a distance [m].
         range_resolution: Step of a distance [m]; zero where it is not quantised.
         max_returns: Returns measured for one beam at most.
         rings: The elevations of the rings [rad], lowest first; ``(0.0,)`` for a planar lidar.
-        firing_rate: Firings of the pattern a second [Hz] where that is not
-            ``round(turn / angle_increment) * scan_rate``; else zero.
+        firing_interval: Of a solid-state sensor, between the firings of neighbouring beams
+            [s]; zero where all fire at once.
+        firing_rate: Firings of the pattern a second [Hz], for writing it back; zero where it
+            follows from the beams and the scan rate.
         emitters: The firing patterns as the source gave them; empty where it gave none.
         attributes: What else the source said, as pairs of name and value, so that writing it
             back loses nothing.
@@ -97,6 +82,7 @@ class LidarProfile:
     range_resolution: float = 0.0
     max_returns: int = 1
     rings: tuple[float, ...] = (0.0,)
+    firing_interval: float = 0.0
     firing_rate: float = 0.0
     emitters: tuple[EmitterState, ...] = ()
     attributes: tuple[tuple[str, Any], ...] = ()
@@ -186,13 +172,14 @@ class LidarProfile:
     def time_increment(self) -> float:
         """From a beam to the next one in the scan [s].
 
-        Zero for a solid-state sensor, negative for one that turns clockwise, because it
-        measures the beams of a scan from the last to the first.
+        Zero for a sensor that fires all beams at once, negative for one that measures
+        clockwise, because the beams of a scan are then measured from the last to the first.
         """
         if self.scan_type == "solid_state":
-            return 0.0
-        increment = self.scan_time * (self.angle_increment / _TURN)
-        return -increment if self.clockwise else increment
+            increment = self.firing_interval
+        else:
+            increment = self.scan_time * (self.angle_increment / _TURN)
+        return -increment if self.clockwise and increment else increment
 
     @property
     def full_circle(self) -> bool:
@@ -266,6 +253,90 @@ class LidarProfile:
             "std": self.range_accuracy,
             "offset": [0.0, 0.0, (self.angle_min + self.angle_max) / 2.0],
         }
+
+    @classmethod
+    def from_omni_lidar(
+        cls, attributes: Mapping[str, Any], *, name: str = "OmniLidar"
+    ) -> LidarProfile:
+        """Read the attributes of an ``OmniLidar`` prim, with the names of Isaac Sim 5 or 6.
+
+        Args:
+            attributes: Values by full name, such as ``omni:sensor:Core:nearRangeM``.
+            name: The name of the profile.
+
+        Raises:
+            ScanError: An attribute is missing or is not what it must be.
+        """
+        return cls(**{"name": name} | fields_from_omni_lidar(attributes, f"OmniLidar '{name}'"))
+
+    def to_omni_lidar(self, *, release: Release = "6") -> dict[str, Any]:
+        """Return the attributes of an ``OmniLidar`` prim, by full name.
+
+        Args:
+            release: The main version of Isaac Sim whose names are meant.
+        """
+        return omni_lidar_of(self, release)
+
+    @classmethod
+    def from_isaac_json(cls, path: str | os.PathLike[str]) -> LidarProfile:
+        """Read an Isaac Sim lidar JSON file.
+
+        Args:
+            path: The file.
+
+        Raises:
+            ScanError: The file is not such a profile.
+        """
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ScanError(f"{path}: not a readable JSON file: {error}") from error
+        return cls(**fields_from_isaac_json(content, str(path)))
+
+    def to_isaac_json(self) -> dict[str, Any]:
+        """Return the content of an Isaac Sim lidar JSON file."""
+        return isaac_json_of(self)
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str]) -> LidarProfile:
+        """Read a profile that travels with the package, or a profile file.
+
+        Args:
+            source: A name that ``lidar_profiles`` lists, or the path of a ``.yaml`` file of
+                this project or of a ``.json`` file of Isaac Sim.
+
+        Raises:
+            ScanError: There is no such profile, or it is not what it must be.
+        """
+        path = Path(source)
+        if path.suffix.lower() == ".json":
+            return cls.from_isaac_json(path)
+        if not path.exists() and path.suffix == "":
+            names = lidar_profiles()
+            if path.name not in names:
+                raise ScanError(f"no lidar profile '{source}'; there are: {', '.join(names)}")
+            path = resource(f"config/lidars/{path.name}.yaml")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScanError(f"{path}: not a readable lidar profile: {error}") from error
+        return cls(**profile_fields(text, str(path)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the profile as a ``.yaml`` file of this project, or as Isaac Sim's ``.json``.
+
+        Args:
+            path: The file to write.
+        """
+        if Path(path).suffix.lower() == ".json":
+            write_text(path, json.dumps(self.to_isaac_json(), indent=2) + "\n")
+        else:
+            write_text(path, profile_text(self))
+
+
+def lidar_profiles() -> tuple[str, ...]:
+    """Return the names of the lidar profiles that travel with the package."""
+    return tuple(sorted(path.stem for path in resource("config/lidars").glob("*.yaml")))
 
 
 def _check_count(name: str, beam_count: int) -> None:

@@ -1,0 +1,442 @@
+"""Lidar rays against triangle meshes.
+
+What never moves is one mesh, built once. What moves is a second one whose points are carried
+along and whose tree is refitted. Meshes are float32 about a centre of their own, so that a
+scene far from the origin keeps its precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from irsim_isaac.errors import ScanError
+from irsim_isaac.kernels import launch, start
+
+__all__ = ["MovingBody", "RayCaster", "measured", "pose_matrix", "sensor_beams"]
+
+if TYPE_CHECKING:
+    Vectors: TypeAlias = Any
+    Matrices: TypeAlias = Any
+    Floats: TypeAlias = Any
+    Whole: TypeAlias = Any
+else:
+    Vectors = wp.array(dtype=wp.vec3)
+    Matrices = wp.array(dtype=wp.mat33)
+    Floats = wp.array(dtype=wp.float32)
+    Whole = wp.array(dtype=wp.int32)
+
+wp.set_module_options({"enable_backward": False})
+
+_LEAF = 4
+"""Triangles in a leaf of the tree: fewer boxes to visit without testing many triangles."""
+
+_NOBODY = -1
+
+
+@wp.func
+def _nearest(
+    fixed: wp.uint64,
+    moving: wp.uint64,
+    owners: Whole,
+    own: int,
+    start: wp.vec3,
+    direction: wp.vec3,
+    reach: float,
+) -> float:
+    nearest = wp.inf
+    limit = reach
+    if fixed != wp.uint64(0):
+        hit = wp.mesh_query_ray(fixed, start, direction, limit)
+        if hit.result:
+            nearest = hit.t
+            limit = hit.t
+    if moving != wp.uint64(0):
+        passed = wp.float32(0.0)
+        going = wp.int32(1)
+        while going != 0:
+            going = 0
+            hit = wp.mesh_query_ray(moving, start + direction * passed, direction, limit - passed)
+            if hit.result:
+                if own >= 0 and owners[hit.face] == own:
+                    # A ray leaves its own body: it goes on just behind the face that it met.
+                    passed = wp.max(passed + hit.t + 1.0e-5, passed * 1.000001)
+                    if passed < limit:
+                        going = 1
+                else:
+                    nearest = passed + hit.t
+    return nearest
+
+
+@wp.kernel(enable_backward=False)
+def _scan_kernel(
+    fixed: wp.uint64,
+    moving: wp.uint64,
+    owners: Whole,
+    own: int,
+    position: wp.vec3,
+    rotation: wp.mat33,
+    beams: Vectors,
+    reach: float,
+    ranges: Floats,
+) -> None:
+    beam = wp.tid()
+    ranges[beam] = _nearest(fixed, moving, owners, own, position, rotation * beams[beam], reach)
+
+
+@wp.kernel(enable_backward=False)
+def _ray_kernel(
+    fixed: wp.uint64,
+    moving: wp.uint64,
+    owners: Whole,
+    own: int,
+    starts: Vectors,
+    directions: Vectors,
+    reach: float,
+    ranges: Floats,
+) -> None:
+    ray = wp.tid()
+    ranges[ray] = _nearest(fixed, moving, owners, own, starts[ray], directions[ray], reach)
+
+
+@wp.kernel(enable_backward=False)
+def _carry_kernel(
+    local: Vectors,
+    owners: Whole,
+    rotations: Matrices,
+    places: Vectors,
+    points: Vectors,
+) -> None:
+    point = wp.tid()
+    body = owners[point]
+    points[point] = rotations[body] * local[point] + places[body]
+
+
+@dataclass(frozen=True, slots=True)
+class MovingBody:
+    """A body that moves as a whole.
+
+    Attributes:
+        name: Its name.
+        points: Its vertices [m] in its own frame, shape (n, 3).
+        triangles: Vertex indices, shape (m, 3).
+    """
+
+    name: str
+    points: npt.NDArray[np.float64]
+    triangles: npt.NDArray[np.int32]
+
+
+def pose_matrix(
+    x: float = 0.0,
+    y: float = 0.0,
+    z: float = 0.0,
+    *,
+    roll: float = 0.0,
+    pitch: float = 0.0,
+    yaw: float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """Return a pose as a matrix of shape (4, 4) that takes points of its frame to the outside.
+
+    Args:
+        x: [m].
+        y: [m].
+        z: [m].
+        roll: About x [rad], applied first.
+        pitch: About y [rad], applied second.
+        yaw: About z [rad], applied last.
+    """
+    (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, x],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, y],
+            [-sp, cp * sr, cp * cr, z],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def sensor_beams(
+    bearings: npt.ArrayLike, elevations: npt.ArrayLike = (0.0,)
+) -> npt.NDArray[np.float64]:
+    """Return the directions of a lidar's beams in its frame.
+
+    Args:
+        bearings: Counter-clockwise from forward [rad], shape (N,).
+        elevations: Up from the plane [rad], shape (rings,).
+
+    Returns:
+        Unit vectors, shape (rings, N, 3).
+    """
+    bearing = np.asarray(bearings, dtype=np.float64)[None, :]
+    elevation = np.asarray(elevations, dtype=np.float64)[:, None]
+    flat = np.cos(elevation)
+    up = np.broadcast_to(np.sin(elevation), (elevation.shape[0], bearing.shape[1]))
+    return np.stack([flat * np.cos(bearing), flat * np.sin(bearing), up], axis=-1)
+
+
+def measured(
+    ranges: npt.NDArray[np.float32], *, range_min: float, range_max: float
+) -> npt.NDArray[np.float32]:
+    """Return ranges as REP 117 has them.
+
+    Args:
+        ranges: Distances [m], +inf where nothing was met.
+        range_min: The nearest distance that is measured [m].
+        range_max: The farthest distance that is measured [m].
+
+    Returns:
+        The same with +inf beyond ``range_max`` and -inf nearer than ``range_min``.
+    """
+    kept = np.where(ranges > np.float32(range_max), np.float32(np.inf), ranges)
+    kept[ranges < np.float32(range_min)] = -np.inf
+    return kept
+
+
+class RayCaster:
+    """Casts rays at a scene of triangles, some of which move.
+
+    Args:
+        points: The vertices of what never moves [m], shape (n, 3).
+        triangles: Its vertex indices, shape (m, 3).
+        bodies: What moves; each starts with its frame at the world's.
+        device: A Warp device name.
+
+    Raises:
+        ScanError: A shape is wrong, an index points nowhere, a point is not finite, or two
+            bodies have one name.
+    """
+
+    def __init__(
+        self,
+        points: npt.ArrayLike,
+        triangles: npt.ArrayLike,
+        *,
+        bodies: Sequence[MovingBody] = (),
+        device: str = "cpu",
+    ) -> None:
+        start()
+        self._device = device
+        fixed_points, fixed_triangles = _checked_mesh(points, triangles, "the scene")
+        self._centre = (
+            (fixed_points.min(axis=0) + fixed_points.max(axis=0)) / 2.0
+            if len(fixed_points)
+            else np.zeros(3)
+        )
+        self._fixed = self._mesh(fixed_points - self._centre, fixed_triangles)
+        self._index = {body.name: index for index, body in enumerate(bodies)}
+        if len(self._index) != len(bodies):
+            raise ScanError("two moving bodies have one name; names must be unique")
+        self._poses = np.tile(np.eye(4), (len(bodies), 1, 1))
+        self._moving: Any = None
+        self._owners = self._array(np.zeros(1, np.int32), wp.int32)
+        self._beams: dict[int, tuple[npt.NDArray[np.float64], Any, Any]] = {}
+        meshes = [_checked_mesh(body.points, body.triangles, body.name) for body in bodies]
+        if any(len(faces) for _, faces in meshes):
+            self._add_bodies(meshes)
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of the bodies that move."""
+        return tuple(self._index)
+
+    def move(self, poses: Mapping[str, npt.ArrayLike]) -> None:
+        """Place moving bodies; the tree over them is refitted.
+
+        Args:
+            poses: The pose of each body by name, shape (4, 4); the others stay.
+
+        Raises:
+            ScanError: A body is unknown, or a pose is no finite matrix of that shape.
+        """
+        placed = {}
+        for name, pose in poses.items():
+            if name not in self._index:
+                raise ScanError(
+                    f"no body that moves is named '{name}'; there are: "
+                    f"{', '.join(self._index) or 'none'}"
+                )
+            matrix = np.asarray(pose, dtype=np.float64)
+            if matrix.shape != (4, 4) or not np.isfinite(matrix).all():
+                raise ScanError(
+                    f"the pose of '{name}' must be a finite matrix of shape (4, 4), "
+                    f"found {matrix!r}"
+                )
+            placed[self._index[name]] = matrix
+        for index, matrix in placed.items():
+            self._poses[index] = matrix
+        if placed and self._moving is not None:
+            self._carry()
+
+    def scan(
+        self,
+        beams: npt.NDArray[np.float64],
+        pose: npt.ArrayLike,
+        *,
+        range_max: float,
+        own: str | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Cast the beams of a sensor from where it is.
+
+        Args:
+            beams: Directions in the sensor's frame, shape (rings, N, 3), as ``sensor_beams``
+                gives them. The same array again is not copied again.
+            pose: The sensor's pose, shape (4, 4).
+            range_max: How far to look [m].
+            own: The moving body that carries the sensor and is not seen by it.
+
+        Returns:
+            The distance to the first surface [m], float32 of shape (rings, N); +inf where
+            there is none within ``range_max``.
+        """
+        matrix = np.asarray(pose, dtype=np.float64)
+        directions, buffer = self._sensor(beams)
+        launch(
+            _scan_kernel,
+            len(directions),
+            [
+                *self._scene(own),
+                wp.vec3(*(matrix[:3, 3] - self._centre)),
+                wp.mat33(*matrix[:3, :3].ravel()),
+                directions,
+                float(range_max),
+                buffer,
+            ],
+            device=self._device,
+        )
+        ranges: npt.NDArray[np.float32] = buffer.numpy().reshape(beams.shape[:-1]).copy()
+        return ranges
+
+    def cast(
+        self,
+        starts: npt.ArrayLike,
+        directions: npt.ArrayLike,
+        *,
+        range_max: float,
+        own: str | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Cast rays.
+
+        Args:
+            starts: Where each starts [m], shape (R, 3).
+            directions: Where each goes, unit vectors of shape (R, 3).
+            range_max: How far to look [m].
+            own: The moving body that is not seen.
+
+        Returns:
+            The distance to the first surface [m], float32 of shape (R,); +inf where there is
+            none within ``range_max``.
+        """
+        origin = np.asarray(starts, dtype=np.float64).reshape(-1, 3) - self._centre
+        toward = np.asarray(directions, dtype=np.float64).reshape(-1, 3)
+        if len(origin) != len(toward):
+            raise ScanError(f"{len(origin)} starts and {len(toward)} directions of rays")
+        ranges = wp.empty(len(origin), dtype=wp.float32, device=self._device)
+        if len(origin):
+            launch(
+                _ray_kernel,
+                len(origin),
+                [
+                    *self._scene(own),
+                    self._array(origin.astype(np.float32), wp.vec3),
+                    self._array(toward.astype(np.float32), wp.vec3),
+                    float(range_max),
+                    ranges,
+                ],
+                device=self._device,
+            )
+        result: npt.NDArray[np.float32] = ranges.numpy().copy()
+        return result
+
+    def _array(self, values: npt.NDArray[Any], dtype: Any) -> Any:
+        return wp.array(values, dtype=dtype, device=self._device)
+
+    def _mesh(
+        self, points: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32]
+    ) -> Any | None:
+        if not len(triangles):
+            return None
+        arrays = {
+            "points": self._array(points.astype(np.float32), wp.vec3),
+            "indices": self._array(np.ascontiguousarray(triangles).ravel(), wp.int32),
+        }
+        try:
+            return wp.Mesh(**arrays, bvh_constructor="sah", bvh_leaf_size=_LEAF)
+        except TypeError:
+            # The Warp of Isaac Sim 5 chooses its own leaves.
+            return wp.Mesh(**arrays)
+
+    def _add_bodies(
+        self, meshes: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
+    ) -> None:
+        counts = [len(points) for points, _ in meshes]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        local = np.concatenate([points for points, _ in meshes])
+        faces = np.concatenate([face + offsets[i] for i, (_, face) in enumerate(meshes)])
+        numbers = np.arange(len(meshes), dtype=np.int32)
+        self._local = self._array(local.astype(np.float32), wp.vec3)
+        self._point_owners = self._array(np.repeat(numbers, counts), wp.int32)
+        self._owners = self._array(np.repeat(numbers, [len(face) for _, face in meshes]), wp.int32)
+        self._moving = self._mesh(local - self._centre, faces.astype(np.int32))
+
+    def _carry(self) -> None:
+        places = self._poses[:, :3, 3] - self._centre
+        launch(
+            _carry_kernel,
+            self._local.shape[0],
+            [
+                self._local,
+                self._point_owners,
+                self._array(self._poses[:, :3, :3].astype(np.float32), wp.mat33),
+                self._array(places.astype(np.float32), wp.vec3),
+                self._moving.points,
+            ],
+            device=self._device,
+        )
+        self._moving.refit()
+
+    def _scene(self, own: str | None) -> list[Any]:
+        if own is not None and own not in self._index:
+            raise ScanError(
+                f"no body that moves is named '{own}'; there are: "
+                f"{', '.join(self._index) or 'none'}"
+            )
+        return [
+            self._fixed.id if self._fixed is not None else wp.uint64(0),
+            self._moving.id if self._moving is not None else wp.uint64(0),
+            self._owners,
+            _NOBODY if own is None else self._index[own],
+        ]
+
+    def _sensor(self, beams: npt.NDArray[np.float64]) -> tuple[Any, Any]:
+        """Return the device arrays of a sensor's beams and of its ranges."""
+        known = self._beams.get(id(beams))
+        if known is None:
+            directions = self._array(
+                np.ascontiguousarray(beams, dtype=np.float32).reshape(-1, 3), wp.vec3
+            )
+            buffer = wp.empty(directions.shape[0], dtype=wp.float32, device=self._device)
+            # The beams are kept with them, so that their id stays theirs.
+            known = (beams, directions, buffer)
+            self._beams[id(beams)] = known
+        return known[1], known[2]
+
+
+def _checked_mesh(
+    points: npt.ArrayLike, triangles: npt.ArrayLike, what: str
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    vertices = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    faces = np.asarray(triangles, dtype=np.int32).reshape(-1, 3)
+    if not np.isfinite(vertices).all():
+        raise ScanError(f"{what}: a vertex is not finite")
+    if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
+        raise ScanError(
+            f"{what}: a triangle names vertex {int(faces.max())} of {len(vertices)} vertices"
+        )
+    return vertices, faces
