@@ -14,9 +14,15 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["launch"]
+__all__ = ["launch", "start"]
 
 _built: set[tuple[Any, str]] = set()
+
+
+def start() -> None:
+    """Start Warp, as its first array or kernel would, but print nothing on stdout."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        wp.init()
 
 
 def launch(

@@ -7,6 +7,7 @@ scene far from the origin keeps its precision.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -37,6 +38,7 @@ _LEAF = 4
 """Triangles in a leaf of the tree: fewer boxes to visit without testing many triangles."""
 
 _NOBODY = -1
+_MISS = math.inf
 
 
 @wp.func
@@ -49,7 +51,7 @@ def _nearest(
     direction: wp.vec3,
     reach: float,
 ) -> float:
-    nearest = wp.inf
+    nearest = float(_MISS)
     limit = reach
     if fixed != wp.uint64(0):
         hit = wp.mesh_query_ray(fixed, start, direction, limit)
