@@ -415,7 +415,7 @@ def warehouse() -> str:
                 'uniform token[] xformOpOrder = ["xformOp:rotateXYZ"]',
             ],
         ),
-        box("Ground", (0.0, 0.0, -0.05), (22.0, 14.0, 0.1), rgb=(0.35, 0.35, 0.35), what="floor"),
+        box("Ground", (0.0, 0.0, -0.5), (22.0, 14.0, 1.0), rgb=(0.35, 0.35, 0.35), what="floor"),
         walls,
         shelf("ShelfA", (-3.0, -1.2), (0.7, 1.3, 1.9)),
         shelf("ShelfB", (3.5, -1.2), (0.7, 1.3, 1.9)),
