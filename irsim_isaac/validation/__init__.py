@@ -2,4 +2,78 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from irsim_isaac.validation.association import Association, associate
+from irsim_isaac.validation.comparison import Comparison, Exceeded, Run, compare
+from irsim_isaac.validation.contacts import ContactEvent, ContactTimeline, contact_starts
+from irsim_isaac.validation.coverage import Coverage, explore, reachable_cells
+from irsim_isaac.validation.divergence import Cue, Parting, first_divergence
+from irsim_isaac.validation.pose_error import (
+    PoseError,
+    Statistics,
+    absolute_pose_error,
+    align,
+    relative_pose_error,
+)
+from irsim_isaac.validation.pursuit import PurePursuit
+from irsim_isaac.validation.scan_difference import (
+    ScanComparison,
+    ScanDifference,
+    bearings_of,
+    compare_scans,
+    resample_ranges,
+    scan_difference,
+)
+from irsim_isaac.validation.scenario import (
+    Divergence,
+    MapSettings,
+    RobotChoice,
+    Scenario,
+    SimulatorChoice,
+    Thresholds,
+    WayPoints,
+    find_scenario,
+    load_scenario,
+)
+from irsim_isaac.validation.trajectory import Trajectory, find_object, wrap_angle
+
+__all__ = [
+    "Association",
+    "Comparison",
+    "ContactEvent",
+    "ContactTimeline",
+    "Coverage",
+    "Cue",
+    "Divergence",
+    "Exceeded",
+    "MapSettings",
+    "Parting",
+    "PoseError",
+    "PurePursuit",
+    "RobotChoice",
+    "Run",
+    "ScanComparison",
+    "ScanDifference",
+    "Scenario",
+    "SimulatorChoice",
+    "Statistics",
+    "Thresholds",
+    "Trajectory",
+    "WayPoints",
+    "absolute_pose_error",
+    "align",
+    "associate",
+    "bearings_of",
+    "compare",
+    "compare_scans",
+    "contact_starts",
+    "explore",
+    "find_object",
+    "find_scenario",
+    "first_divergence",
+    "load_scenario",
+    "reachable_cells",
+    "relative_pose_error",
+    "resample_ranges",
+    "scan_difference",
+    "wrap_angle",
+]
