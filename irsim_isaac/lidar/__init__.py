@@ -3,6 +3,46 @@
 from __future__ import annotations
 
 from irsim_isaac.lidar.emitters import EmitterState
+from irsim_isaac.lidar.generic_model_output import (
+    VALID,
+    AuxType,
+    CoordsType,
+    FrameAtTime,
+    FrameOfReference,
+    GenericModelOutput,
+    Modality,
+    MotionCompensationState,
+)
+from irsim_isaac.lidar.isaac_producers import (
+    ScanMetadata,
+    array_message,
+    graph_message,
+    srtx_message,
+)
+from irsim_isaac.lidar.laser_scan_message import (
+    Ros2LaserScanMessage,
+    Ros2LaserScanMessageImpl,
+    Ros2Message,
+)
 from irsim_isaac.lidar.profile import LidarProfile, lidar_profiles
 
-__all__ = ["EmitterState", "LidarProfile", "lidar_profiles"]
+__all__ = [
+    "VALID",
+    "AuxType",
+    "CoordsType",
+    "EmitterState",
+    "FrameAtTime",
+    "FrameOfReference",
+    "GenericModelOutput",
+    "LidarProfile",
+    "Modality",
+    "MotionCompensationState",
+    "Ros2LaserScanMessage",
+    "Ros2LaserScanMessageImpl",
+    "Ros2Message",
+    "ScanMetadata",
+    "array_message",
+    "graph_message",
+    "lidar_profiles",
+    "srtx_message",
+]
