@@ -25,6 +25,8 @@ from irsim_isaac.lidar.laser_scan_message import (
     Ros2Message,
 )
 from irsim_isaac.lidar.profile import LidarProfile, lidar_profiles
+from irsim_isaac.lidar.returns import ReturnSelection, Strategy
+from irsim_isaac.lidar.scan import Producer, scan_from_gmo
 
 __all__ = [
     "VALID",
@@ -37,12 +39,16 @@ __all__ = [
     "LidarProfile",
     "Modality",
     "MotionCompensationState",
+    "Producer",
+    "ReturnSelection",
     "Ros2LaserScanMessage",
     "Ros2LaserScanMessageImpl",
     "Ros2Message",
     "ScanMetadata",
+    "Strategy",
     "array_message",
     "graph_message",
     "lidar_profiles",
+    "scan_from_gmo",
     "srtx_message",
 ]
