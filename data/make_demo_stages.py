@@ -391,6 +391,7 @@ def warehouse() -> str:
         "Xform",
         "RobotStart",
         [
+            'custom string irsim:name = "carrier"',
             'custom string irsim:robot = "differential"',
             *placed((-8.0, -4.0, 0.0), yaw=0),
             "",

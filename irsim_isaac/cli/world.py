@@ -1,0 +1,136 @@
+"""``irsim-isaac world``: a stage as a world that IR-SIM runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from irsim_isaac.stage.world import World
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("world")(world)
+
+
+def world(
+    stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
+    robot: Annotated[
+        str | None,
+        typer.Option(help="A robot's name or file, in place of what the stage's starts say."),
+    ] = None,
+    obstacles: Annotated[
+        str, typer.Option(help="How standing obstacles are written: polygons, map or both.")
+    ] = "polygons",
+    mode: Annotated[
+        str, typer.Option(help="What is an obstacle: all in the height band, or what a lidar sees.")
+    ] = "band",
+    height: Annotated[
+        tuple[float, float], typer.Option(help="The height band above the floor [m].")
+    ] = (0.1, 0.62),
+    lidar_height: Annotated[
+        float | None, typer.Option(help="The lidar's plane above the floor [m].")
+    ] = None,
+    floor: Annotated[float, typer.Option(help="The height of the floor [m].")] = 0.0,
+    bounds: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option(help="x_min y_min x_max y_max [m]."),
+    ] = None,
+    geometry: Annotated[
+        str, typer.Option(help="Which surfaces count: visual, collision or both.")
+    ] = "visual",
+    tolerance: Annotated[
+        float, typer.Option(help="How far simplified outlines may be off [m].")
+    ] = 0.005,
+    step_time: Annotated[float, typer.Option(help="The step of the world [s].")] = 0.1,
+    fog: Annotated[
+        float | None, typer.Option(help="The side of a cell of IR-SIM's fog [m]; none without.")
+    ] = None,
+    wrapped: Annotated[
+        bool, typer.Option(help="Put all under the key 'irsim', for a file that others share.")
+    ] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print what was written as JSON.")
+    ] = False,
+) -> None:
+    """Write a stage as an IR-SIM world: obstacles, robots and their lidars."""
+    from irsim_isaac.cli.progress import drawn_progress
+    from irsim_isaac.files import writing_directory
+    from irsim_isaac.stage.opening import open_stage
+    from irsim_isaac.stage.robots import robot_specs
+    from irsim_isaac.stage.world import build_world
+
+    for name, value, choices in (
+        ("--obstacles", obstacles, ("polygons", "map", "both")),
+        ("--mode", mode, ("band", "lidar")),
+        ("--geometry", geometry, ("visual", "collision", "both")),
+    ):
+        if value not in choices:
+            raise typer.BadParameter(f"{name} is '{value}', expected {' or '.join(choices)}")
+    opened = open_stage(stage)
+    with drawn_progress() as progress:
+        made = build_world(
+            opened,
+            robots=robot_specs(opened, robot=robot),
+            obstacles=obstacles,  # type: ignore[arg-type]  # checked above
+            mode=mode,  # type: ignore[arg-type]  # checked above
+            height=height,
+            lidar_height=lidar_height,
+            floor=floor,
+            bounds=bounds,
+            geometry=geometry,  # type: ignore[arg-type]  # checked above
+            tolerance=tolerance,
+            step_time=step_time,
+            fog_resolution=fog,
+            progress=progress,
+        )
+    with writing_directory(output) as folder:
+        # The image is named by where it will lie, not by the folder that is renamed.
+        made.save(folder, wrapped=wrapped, image=(output / "map.png").resolve())
+    summary = _summary(made, output / "world.yaml")
+    if json_output:
+        typer.echo(json.dumps(summary, indent=2))
+    else:
+        _tell(summary)
+
+
+def _summary(made: World, path: Path) -> dict[str, Any]:
+    return {
+        "world": str(path),
+        "width": made.width,
+        "height": made.height,
+        "offset": list(made.offset),
+        "obstacles": len(made.obstacles),
+        "moving": [item.name for item in made.obstacles if item.moving],
+        "vertices": sum(
+            len(ring) for item in made.obstacles for ring in (*item.polygons, *item.lines)
+        ),
+        "robots": [spec.name for spec in made.robots],
+        "omissions": [
+            {"where": entry.where, "kind": entry.kind, "reason": entry.reason}
+            for entry in made.report.omissions
+        ],
+        "warnings": list(made.report.warnings),
+    }
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    typer.echo(
+        f"{summary['world']}: {summary['width']:g} m x {summary['height']:g} m, "
+        f"{summary['obstacles']} obstacles with {summary['vertices']} vertices, "
+        f"{len(summary['moving'])} of them moving, {len(summary['robots'])} robots"
+    )
+    for warning in summary["warnings"]:
+        typer.echo(f"warning: {warning}")
+    kinds: dict[str, int] = {}
+    for omission in summary["omissions"]:
+        kinds[omission["kind"]] = kinds.get(omission["kind"], 0) + 1
+    for kind, count in sorted(kinds.items()):
+        typer.echo(f"left out: {count} ({kind}); --json names them")

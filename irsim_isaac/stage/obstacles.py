@@ -1,0 +1,351 @@
+"""The obstacles of a stage: named footprints, what moves, and what is too low to be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import shapely
+
+from irsim_isaac.errors import StageError
+from irsim_isaac.map import Omission
+from irsim_isaac.stage.footprints import mesh_footprint, simple_polygons, simplified
+from irsim_isaac.stage.geometry import Geometry, Part
+from irsim_isaac.stage.names import object_names
+from irsim_isaac.stage.units import stage_units
+from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
+
+__all__ = ["LowObject", "Obstacle", "Obstacles", "Ring", "read_obstacles"]
+
+Ring: TypeAlias = tuple[tuple[float, float], ...]
+"""The vertices [m] of a simple polygon, counter-clockwise, or of a line."""
+
+_TIE = 1e-6
+"""What lies this near the end of the band [m] touches it, and touching is not being in it."""
+
+_ROUND = 7
+"""Decimals of a metre that are kept."""
+
+_DENSITY = 200.0
+"""Of a moving body that says nothing of its mass [kg/m^3]: a packed crate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Something that stands or moves in a robot's way.
+
+    Attributes:
+        name: Its name in every simulator.
+        prim_path: The prim it was read from; empty where there is none.
+        polygons: Simple polygons without holes that touch at most, in its own frame [m].
+        lines: Lines without width, in its own frame [m].
+        pose: Where its own frame lies: x, y [m] and yaw [rad].
+        mass: Of a body that is pushed about [kg]; None for one that stands.
+        height: From the floor to its top, or to the top of the band [m].
+        label: What the stage calls it; empty where it says nothing.
+        velocity: What it starts with: x, y [m/s] in the world and turning [rad/s].
+        friction: Between it and the ground; None where the stage does not say.
+    """
+
+    name: str
+    prim_path: str = ""
+    polygons: tuple[Ring, ...] = ()
+    lines: tuple[Ring, ...] = ()
+    pose: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    mass: float | None = None
+    height: float = 0.0
+    label: str = ""
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    friction: float | None = None
+
+    @property
+    def moving(self) -> bool:
+        """Whether it can be pushed about."""
+        return self.mass is not None
+
+    def area(self) -> shapely.Geometry:
+        """Return what it covers of the world, a Polygon or MultiPolygon; lines cover nothing."""
+        union = shapely.union_all([shapely.Polygon(ring) for ring in self.polygons])
+        return _placed(union, self.pose)
+
+    def outline(self) -> shapely.Geometry:
+        """Return its boundary in the world, lines included."""
+        lines = [shapely.LineString(line) for line in self.lines]
+        return shapely.union_all(
+            [shapely.boundary(self.area()), *(_placed(line, self.pose) for line in lines)]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LowObject:
+    """Something below the band: no obstacle there, and yet the ground is not empty.
+
+    Attributes:
+        name: Its name.
+        prim_path: Its prim.
+        top: The height of its top above the floor [m].
+        area: What it covers of the world [m], seen from above.
+    """
+
+    name: str
+    prim_path: str
+    top: float
+    area: shapely.Geometry
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """What was read from a stage.
+
+    Attributes:
+        obstacles: Everything in the band.
+        low: What stands on the floor below the band.
+        omissions: What was left out, and why.
+    """
+
+    obstacles: tuple[Obstacle, ...]
+    low: tuple[LowObject, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+
+
+def read_obstacles(
+    stage: Usd.Stage,
+    geometry: Geometry,
+    *,
+    height: tuple[float, float] = (0.1, 0.62),
+    floor: float = 0.0,
+    tolerance: float = 0.005,
+    seeds: Sequence[tuple[float, float]] = (),
+    skip: Sequence[str] = (),
+    low_step: float = 0.02,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Obstacles:
+    """Read the footprints of everything between two heights, one obstacle a prim or body.
+
+    Footprints are the exact outlines of the meshes between the heights, then simplified.
+
+    Args:
+        stage: The stage, for masses, labels and poses.
+        geometry: Its surfaces.
+        height: The band above the floor [m]; one height twice for what a lidar sees in its plane.
+        floor: The height of the floor [m].
+        tolerance: How far a simplified outline may lie from the exact one [m].
+        seeds: Places [m] that are known to be inside rooms: a closed mesh round one of them is
+            a room whose surface alone stands in the way.
+        skip: Prims, such as robots, that are left out with all below them.
+        low_step: What rises less than this above the floor [m] is part of the floor.
+        progress: Called as ``progress(done, total, what)``.
+
+    Returns:
+        The obstacles, in the order of the stage.
+    """
+    low, high = height
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise StageError(f"the height band is {low:g} to {high:g} m, the lower end comes first")
+    if high > low:
+        low, high = low + _TIE, high - _TIE
+    low, high = low + floor, high + floor
+    groups: dict[tuple[str, bool], list[Part]] = {}
+    for part in geometry.parts:
+        if any(part.path == root or part.path.startswith(f"{root}/") for root in skip):
+            continue
+        moves = part.body is not None and _moves(stage, part.body)
+        groups.setdefault((part.body if moves and part.body else part.path, moves), []).append(part)
+
+    found: list[tuple[str, bool, list[Part], shapely.Geometry, shapely.Geometry]] = []
+    flat: list[tuple[str, list[Part], float]] = []
+    for number, ((path, moves), parts) in enumerate(groups.items()):
+        if progress is not None:
+            progress(number, len(groups), "reading footprints")
+        area, lines = _footprint(parts, low, high, seeds)
+        if area.is_empty and lines.is_empty:
+            top = max(float(part.points[:, 2].max()) for part in parts) - floor
+            if low_step < top <= low - floor:
+                flat.append((path, parts, top))
+            continue
+        found.append((path, moves, parts, simplified(area, tolerance), lines))
+    if progress is not None:
+        progress(len(groups), len(groups), "reading footprints")
+
+    bodies = object_names(path for path, moves, *_ in found if moves)
+    names = bodies | object_names(
+        (path for path, moves, *_ in found if not moves), taken=bodies.values()
+    )
+    omissions = [
+        Omission(path, "thin", f"its footprint is narrower than {tolerance:g} m")
+        for path, _, _, area, lines in found
+        if area.is_empty and lines.is_empty
+    ]
+    obstacles = tuple(
+        _obstacle(stage, names[path], path, moves, parts, area, lines, floor, high)
+        for path, moves, parts, area, lines in found
+        if not (area.is_empty and lines.is_empty)
+    )
+    low_names = object_names((path for path, *_ in flat), taken=names.values())
+    lows = tuple(LowObject(low_names[path], path, top, _shadow(parts)) for path, parts, top in flat)
+    return Obstacles(obstacles, lows, tuple(omissions))
+
+
+def _footprint(
+    parts: Sequence[Part], low: float, high: float, seeds: Sequence[tuple[float, float]]
+) -> tuple[shapely.Geometry, shapely.Geometry]:
+    areas, lines = [], []
+    for part in parts:
+        area, upright = mesh_footprint(part, low, high)
+        if (
+            part.solid == "closed"
+            and seeds
+            and shapely.intersects_xy(area, *np.transpose(seeds)).any()
+        ):
+            room = Part(part.path, part.points, part.triangles, "sheet", part.body, part.source)
+            area, upright = mesh_footprint(room, low, high)
+        areas.append(area)
+        lines.append(upright)
+    if len(parts) == 1:
+        return areas[0], lines[0]
+    union = shapely.union_all(areas)
+    outside = shapely.difference(shapely.union_all(lines), union)
+    return union, outside
+
+
+def _shadow(parts: Sequence[Part]) -> shapely.Geometry:
+    """Return what parts cover, seen from above, as the hull of each."""
+    return shapely.union_all([shapely.MultiPoint(part.points[:, :2]).convex_hull for part in parts])
+
+
+def _moves(stage: Usd.Stage, path: str) -> bool:
+    """Tell whether a body is dynamic: enabled and not kinematic."""
+    prim = stage.GetPrimAtPath(path)
+    if not prim:
+        return True  # an instance of a PointInstancer, whose prototype is the body
+    if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
+        return bool(prim.HasAPI(UsdPhysics.ArticulationRootAPI))
+    api = UsdPhysics.RigidBodyAPI(prim)
+    return (
+        api.GetRigidBodyEnabledAttr().Get() is not False and not api.GetKinematicEnabledAttr().Get()
+    )
+
+
+def _obstacle(
+    stage: Usd.Stage,
+    name: str,
+    path: str,
+    moves: bool,
+    parts: Sequence[Part],
+    area: shapely.Geometry,
+    lines: shapely.Geometry,
+    floor: float,
+    high: float,
+) -> Obstacle:
+    prim = stage.GetPrimAtPath(path.partition("[")[0])
+    top = min(max(float(part.points[:, 2].max()) for part in parts), high) - floor
+    pose = _rounded_centre(area, lines)
+    mass, velocity, friction = None, (0.0, 0.0, 0.0), None
+    if moves:
+        mass = _mass(prim, area, top)
+        if "[" not in path and prim:
+            pose = planar_pose(stage, prim)
+            velocity = _velocity(stage, prim)
+    back = _inverse(pose)
+    polygons = tuple(_ring(polygon.exterior) for polygon in simple_polygons(_placed(area, back)))
+    rest = tuple(
+        _ring(line) for line in shapely.get_parts(_placed(lines, back)) if not line.is_empty
+    )
+    return Obstacle(
+        name,
+        path,
+        polygons,
+        rest,
+        pose,
+        mass,
+        round(top, _ROUND),
+        label_of(prim),
+        velocity,
+        friction,
+    )
+
+
+def _ring(line: shapely.Geometry) -> Ring:
+    points = shapely.get_coordinates(line)
+    if line.geom_type == "LinearRing":
+        points = points[:-1]
+    return tuple((round(float(x), _ROUND) + 0.0, round(float(y), _ROUND) + 0.0) for x, y in points)
+
+
+def _rounded_centre(area: shapely.Geometry, lines: shapely.Geometry) -> tuple[float, float, float]:
+    centre = shapely.centroid(lines if area.is_empty else area)
+    return round(centre.x, 3) + 0.0, round(centre.y, 3) + 0.0, 0.0
+
+
+def _placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> shapely.Geometry:
+    """Return a geometry of a frame in the world."""
+    x, y, yaw = pose
+    if yaw == 0.0:
+        return shapely.transform(geometry, lambda points: points + np.array([x, y]))
+    c, s = math.cos(yaw), math.sin(yaw)
+    turn = np.array([[c, s], [-s, c]])
+    return shapely.transform(geometry, lambda points: points @ turn + np.array([x, y]))
+
+
+def _inverse(pose: tuple[float, float, float]) -> tuple[float, float, float]:
+    x, y, yaw = pose
+    c, s = math.cos(yaw), math.sin(yaw)
+    return -(c * x + s * y), s * x - c * y, -yaw
+
+
+def planar_pose(stage: Usd.Stage, prim: Usd.Prim) -> tuple[float, float, float]:
+    """Return where a prim stands: x, y [m] and the heading of its x axis [rad], z up.
+
+    Args:
+        stage: The stage.
+        prim: A prim of it.
+    """
+    matrix = UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())
+    (x, y, _), (qx, qy, qz, qw) = stage_units(stage).pose(matrix)
+    yaw = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
+    return round(x, 9) + 0.0, round(y, 9) + 0.0, round(yaw, 12) + 0.0
+
+
+def _mass(prim: Usd.Prim | None, area: shapely.Geometry, top: float) -> float:
+    unit = 1.0
+    if prim:
+        unit = float(UsdPhysics.GetStageKilogramsPerUnit(prim.GetStage()))
+        mass = (
+            UsdPhysics.MassAPI(prim).GetMassAttr().Get() if prim.HasAPI(UsdPhysics.MassAPI) else 0
+        )
+        if mass:
+            return float(mass) * unit
+    return round(max(_DENSITY * area.area * top, 0.1), 3)
+
+
+def _velocity(stage: Usd.Stage, prim: Usd.Prim) -> tuple[float, float, float]:
+    api = UsdPhysics.RigidBodyAPI(prim)
+    linear = api.GetVelocityAttr().Get() or (0.0, 0.0, 0.0)
+    angular = api.GetAngularVelocityAttr().Get() or (0.0, 0.0, 0.0)
+    units = stage_units(stage)
+    x, y, _ = units.point(*linear)
+    turn = float((np.array(angular) @ units.rotation)[2])
+    return x, y, math.radians(turn)
+
+
+def label_of(prim: Any) -> str:
+    """Return the nearest semantic label of a prim or its ancestors, new or old style.
+
+    Args:
+        prim: A prim, or None.
+    """
+    while prim and not prim.IsPseudoRoot():
+        for name in prim.GetAuthoredPropertyNames():
+            if name.startswith("semantics:labels:"):
+                values = prim.GetAttribute(name).Get()
+                if values:
+                    return str(values[0])
+            if name.startswith("semantic:") and name.endswith(":params:semanticData"):
+                value = prim.GetAttribute(name).Get()
+                if value:
+                    return str(value)
+        prim = prim.GetParent()
+    return ""
