@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.robot import LidarMount, RobotSpec
+from irsim_isaac.stage.lidar import lidar_profile
 from irsim_isaac.stage.obstacles import planar_pose
 from irsim_isaac.stage.robot_files import load_robot
 from irsim_isaac.stage.units import StageUnits, stage_units
@@ -110,8 +111,6 @@ def lidar_mounts(stage: Usd.Stage, base: Usd.Prim) -> tuple[LidarMount, ...]:
         stage: The stage.
         base: The prim whose frame is the base frame.
     """
-    from irsim_isaac.stage.lidar import lidar_profile
-
     units = stage_units(stage)
     back = np.linalg.inv(_pose_matrix(units, base))
     mounts = []
