@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,30 +19,42 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 DOUBLE = Path(__file__).resolve().parent / "double"
 
-_FOREIGN = ("carb", "omni", "isaacsim")
+_FOREIGN = ("carb", "omni", "isaacsim", "physics_schema_tools")
 
 
 def _is_foreign(name: str) -> bool:
-    return name.split(".", maxsplit=1)[0] in _FOREIGN or name.startswith("irsim_isaac.kit")
+    return (
+        name.split(".", maxsplit=1)[0] in _FOREIGN
+        or name == "pxr.PhysicsSchemaTools"
+        or name.startswith("irsim_isaac.kit")
+    )
 
 
 class Kit:
     """The process that the extension is enabled in.
 
     Args:
+        release: The version of Isaac Sim, ``"5_1"`` or ``"6"``.
         window: Whether the application has a window.
         documents: What ``${omni_documents}`` stands for.
     """
 
-    def __init__(self, *, window: bool, documents: Path) -> None:
+    def __init__(self, release: str, *, window: bool, documents: Path) -> None:
+        self.release = release
         self.window = window
         self._enabled: list[Any] = []
-        tokens = importlib.import_module("carb.tokens")
-        tokens.values["omni_documents"] = str(documents)
+        sys.modules["pxr.PhysicsSchemaTools"] = self.module("physics_schema_tools")
+        self.module("carb.tokens").values["omni_documents"] = str(documents)
 
     def module(self, name: str) -> Any:
         """Import a module of the double."""
         return importlib.import_module(name)
+
+    def open_stage(self, path: Path) -> Any:
+        """Open a stage as File > Open does, and return it."""
+        context = self.module("omni.usd").get_context()
+        assert context.open_stage(str(path))
+        return context.get_stage()
 
     def enable(self, folder: Path = ROOT, name: str = "irsim_isaac") -> None:
         """Enable the extension of a folder as Kit does: settings, modules, ``on_startup``."""
@@ -67,7 +78,6 @@ class Kit:
             self._enabled.pop().on_shutdown()
         for name in [name for name in sys.modules if name.startswith("irsim_isaac.kit")]:
             del sys.modules[name]
-        gc.collect()
 
     @property
     def extensions(self) -> list[Any]:
@@ -75,17 +85,42 @@ class Kit:
         return list(self._enabled)
 
     def registered(self) -> dict[str, list[Any]]:
-        """Everything that is registered with the host now, by kind."""
-        found = {
-            "actions": self.module("omni.kit.actions.core").get_action_registry().get_all_actions(),
-            "observers": list(
-                self.module("carb.eventdispatcher").get_eventdispatcher().observers.values()
+        """Everything of others that is registered with the host now, by kind."""
+        found: dict[str, list[Any]] = {}
+
+        def add(kind: str, module: str, items: Callable[[Any], Iterable[Any]]) -> None:
+            found[kind] = list(items(sys.modules[module])) if module in sys.modules else []
+
+        add(
+            "actions",
+            "omni.kit.actions.core",
+            lambda module: module.get_action_registry().get_all_actions(),
+        )
+        add(
+            "observers",
+            "carb.eventdispatcher",
+            lambda module: [
+                item
+                for item in module.get_eventdispatcher().observers.values()
+                if not item[-1].startswith("SimulationManager.")
+            ],
+        )
+        add(
+            "menus",
+            "omni.kit.menu.utils",
+            lambda module: [items for lists in module.menus.values() for items in lists],
+        )
+        add("physics steps", "omni.physx", lambda module: module.world.step_callbacks.values())
+        add(
+            "timeline",
+            "omni.timeline_double",
+            lambda module: (
+                module.get_timeline_interface().get_timeline_event_stream().subscribers.values()
             ),
-        }
-        if self.window:
-            menus = self.module("omni.kit.menu.utils").menus
-            found["menus"] = [items for lists in menus.values() for items in lists]
-        return {kind: list(items) for kind, items in found.items()}
+        )
+        add("annotators", "omni.replicator.core", lambda module: module.attached)
+        add("render products", "omni.replicator.core", lambda module: module.products.values())
+        return found
 
     @property
     def log(self) -> list[tuple[str, str]]:
@@ -102,17 +137,21 @@ def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
 
 
 @contextmanager
-def hosted(*, window: bool, documents: Path) -> Iterator[Kit]:
+def hosted(release: str, *, window: bool, documents: Path) -> Iterator[Kit]:
     """Put the double's modules on the search path, and take every trace of them away after."""
-    folders = [DOUBLE / "common", *([DOUBLE / "window"] if window else [])]
+    folders = ["common", f"isaac_{release}", *(["window"] if window else [])]
     _forget()
     with pytest.MonkeyPatch.context() as patch:
         for folder in folders:
-            patch.syspath_prepend(str(folder))
+            patch.syspath_prepend(str(DOUBLE / folder))
         try:
-            kit = Kit(window=window, documents=documents)
+            kit = Kit(release, window=window, documents=documents)
             yield kit
             kit.disable()
+            if "omni.timeline_double" in sys.modules:
+                timeline = kit.module("omni.timeline_double").get_timeline_interface()
+                timeline.stop()
+                timeline.commit()
             kit.module("omni.usd").get_context().close_stage()
         finally:
             _forget()

@@ -55,7 +55,7 @@ import sys
 for name in ("shapely", "pydantic", "typer", "rich", "zmq", "msgpack", "sqlalchemy", "orjson",
              "mcap", "rosbags", "irsim", "ovphysx", "ovstage", "plotly", "jinja2"):
     sys.modules[name] = None
-sys.path[:0] = [{str(ROOT)!r}, {str(DOUBLE / "common")!r}]
+sys.path[:0] = [{str(ROOT)!r}, {str(DOUBLE / "common")!r}, {str(DOUBLE / "isaac_6")!r}]
 import carb, omni.ext
 from irsim_isaac.kit.extension import Extension
 extension = Extension()

@@ -1,0 +1,46 @@
+"""The application: an update plays the timeline for a frame and renders it."""
+
+from __future__ import annotations
+
+import omni.timeline
+import omni.usd
+from carb.settings import get_settings
+from omni.physx import world
+
+FRAME_TIME = 1.0 / 60.0
+
+
+class ExtensionManager:
+    enabled = frozenset({"omni.physx.fabric", "omni.replicator.core"})
+
+    def is_extension_enabled(self, name: str) -> bool:
+        return name in self.enabled
+
+
+class IApp:
+    def __init__(self) -> None:
+        self.updates = 0
+        self._extensions = ExtensionManager()
+
+    def get_extension_manager(self) -> ExtensionManager:
+        return self._extensions
+
+    def update(self) -> None:
+        timeline = omni.timeline.get_timeline_interface()
+        timeline.commit()
+        simulating = get_settings().get("/app/player/playSimulations") is not False
+        if timeline.is_playing() and simulating:
+            dt = world.dt(omni.usd.get_context().get_stage())
+            for _ in range(max(1, round(FRAME_TIME / dt))):
+                world.step(dt)
+            world.show()
+        self.updates += 1
+        for render in list(world.rendered):
+            render()
+
+
+_app = IApp()
+
+
+def get_app() -> IApp:
+    return _app
