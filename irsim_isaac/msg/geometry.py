@@ -72,7 +72,10 @@ class Quaternion(Message):
             ValueError: The angle is infinite.
         """
         half = float(yaw) / 2.0
-        return cls(0.0, 0.0, sin(half), cos(half))
+        try:
+            return cls(0.0, 0.0, sin(half), cos(half))
+        except ValueError:
+            raise ValueError(f"yaw is {yaw}, expected a finite angle") from None
 
     def to_yaw(self) -> float:
         """Return the planar yaw angle [rad] of the normalised quaternion, from -pi to pi.
