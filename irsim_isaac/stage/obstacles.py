@@ -18,10 +18,24 @@ from irsim_isaac.stage.names import object_names
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
 
-__all__ = ["LowObject", "Obstacle", "Obstacles", "Ring", "read_obstacles"]
+__all__ = [
+    "NAME_ATTRIBUTE",
+    "ROBOT_ATTRIBUTE",
+    "LowObject",
+    "Obstacle",
+    "Obstacles",
+    "Ring",
+    "read_obstacles",
+]
 
 Ring: TypeAlias = tuple[tuple[float, float], ...]
 """The vertices [m] of a simple polygon, counter-clockwise, or of a line."""
+
+NAME_ATTRIBUTE = "irsim:name"
+"""On any prim: it and all below it are one object, and this is what it is called."""
+
+ROBOT_ATTRIBUTE = "irsim:robot"
+"""On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
 
 _TIE = 1e-6
 """What lies this near the end of the band [m] touches it, and touching is not being in it."""
@@ -42,6 +56,7 @@ class Obstacle:
         prim_path: The prim it was read from; empty where there is none.
         polygons: Simple polygons without holes that touch at most, in its own frame [m].
         lines: Lines without width, in its own frame [m].
+        radius: Of a disc about the origin of its own frame [m]; None where it is none.
         pose: Where its own frame lies: x, y [m] and yaw [rad].
         mass: Of a body that is pushed about [kg]; None for one that stands.
         height: From the floor to its top, or to the top of the band [m].
@@ -54,6 +69,7 @@ class Obstacle:
     prim_path: str = ""
     polygons: tuple[Ring, ...] = ()
     lines: tuple[Ring, ...] = ()
+    radius: float | None = None
     pose: tuple[float, float, float] = (0.0, 0.0, 0.0)
     mass: float | None = None
     height: float = 0.0
@@ -67,16 +83,19 @@ class Obstacle:
         return self.mass is not None
 
     def area(self) -> shapely.Geometry:
-        """Return what it covers of the world, a Polygon or MultiPolygon; lines cover nothing."""
-        union = shapely.union_all([shapely.Polygon(ring) for ring in self.polygons])
-        return _placed(union, self.pose)
+        """Return what it covers of the world, a Polygon or MultiPolygon; lines cover nothing.
+
+        A disc is the polygon of 64 vertices that IR-SIM makes of it.
+        """
+        pieces = [shapely.Polygon(ring) for ring in self.polygons]
+        if self.radius is not None:
+            pieces.append(shapely.Point(0.0, 0.0).buffer(self.radius, quad_segs=16))
+        return placed(shapely.union_all(pieces), self.pose)
 
     def outline(self) -> shapely.Geometry:
         """Return its boundary in the world, lines included."""
-        lines = [shapely.LineString(line) for line in self.lines]
-        return shapely.union_all(
-            [shapely.boundary(self.area()), *(_placed(line, self.pose) for line in lines)]
-        )
+        lines = [placed(shapely.LineString(line), self.pose) for line in self.lines]
+        return shapely.union_all([shapely.boundary(self.area()), *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +167,19 @@ def read_obstacles(
     if high > low:
         low, high = low + _TIE, high - _TIE
     low, high = low + floor, high + floor
+    named = _named(stage)
+    starts = [path for path, name in named.items() if name is None]
     groups: dict[tuple[str, bool], list[Part]] = {}
     for part in geometry.parts:
-        if any(part.path == root or part.path.startswith(f"{root}/") for root in skip):
+        if any(_below(part.path, root) for root in (*skip, *starts)):
             continue
         moves = part.body is not None and _moves(stage, part.body)
-        groups.setdefault((part.body if moves and part.body else part.path, moves), []).append(part)
+        owner = part.body if moves and part.body else part.path
+        for path in named:
+            if _below(owner, path):
+                owner = path
+                break
+        groups.setdefault((owner, moves), []).append(part)
 
     found: list[tuple[str, bool, list[Part], shapely.Geometry, shapely.Geometry]] = []
     flat: list[tuple[str, list[Part], float]] = []
@@ -170,17 +196,19 @@ def read_obstacles(
     if progress is not None:
         progress(len(groups), len(groups), "reading footprints")
 
+    given = {path: name for path, name in named.items() if name}
     bodies = object_names(path for path, moves, *_ in found if moves)
     names = bodies | object_names(
         (path for path, moves, *_ in found if not moves), taken=bodies.values()
     )
+    names |= given
     omissions = [
         Omission(path, "thin", f"its footprint is narrower than {tolerance:g} m")
         for path, _, _, area, lines in found
         if area.is_empty and lines.is_empty
     ]
     obstacles = tuple(
-        _obstacle(stage, names[path], path, moves, parts, area, lines, floor, high)
+        _obstacle(stage, names[path], path, moves, parts, area, lines, floor, (low, high))
         for path, moves, parts, area, lines in found
         if not (area.is_empty and lines.is_empty)
     )
@@ -211,6 +239,59 @@ def _footprint(
     return union, outside
 
 
+def _named(stage: Usd.Stage) -> dict[str, str | None]:
+    """Return the prims that are one object with all below them, the outermost first.
+
+    Their names are None where a robot starts: what lies below shows the robot.
+    """
+    found: dict[str, str | None] = {}
+    for prim in stage.Traverse():
+        if prim.GetAttribute(ROBOT_ATTRIBUTE).HasAuthoredValue():
+            found[str(prim.GetPath())] = None
+        elif prim.GetAttribute(NAME_ATTRIBUTE).HasAuthoredValue():
+            found[str(prim.GetPath())] = str(prim.GetAttribute(NAME_ATTRIBUTE).Get())
+    return found
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith((f"{root}/", f"{root}["))
+
+
+def _disc(
+    stage: Usd.Stage, parts: Sequence[Part], low: float, high: float
+) -> tuple[float, tuple[float, float]] | None:
+    """Return the radius and centre of what is exactly a disc between two heights, if it is one.
+
+    An upright Cylinder, unless the band misses it, and a Sphere whose equator is in the band.
+    """
+    if len(parts) != 1 or "[" in parts[0].path:
+        return None
+    prim = stage.GetPrimAtPath(parts[0].path)
+    kind = prim.GetTypeName()
+    if kind not in ("Cylinder", "Sphere") or parts[0].solid != "filled":
+        return None
+    units = stage_units(stage)
+    matrix = np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default()))
+    world = matrix @ units.matrix
+    axis = 2 if kind == "Sphere" else "XYZ".index(str(UsdGeom.Cylinder(prim).GetAxisAttr().Get()))
+    across = np.delete(world[:3, :3], axis, axis=0)
+    stretch = np.linalg.norm(across, axis=1)
+    square = abs(stretch[0] - stretch[1]) + abs(float(across[0] @ across[1])) / stretch[0]
+    if square > 1e-9 * stretch[0]:
+        return None
+    if kind == "Cylinder" and np.abs(across[:, 2]).max() > 1e-9 * stretch[0]:
+        return None
+    if kind == "Sphere" and not low <= world[3, 2] <= high:
+        return None
+    if (
+        kind == "Sphere"
+        and abs(float(np.linalg.norm(world[2, :3])) - stretch[0]) > 1e-9 * stretch[0]
+    ):
+        return None
+    radius = float(prim.GetAttribute("radius").Get()) * float(stretch[0])
+    return radius, (float(world[3, 0]), float(world[3, 1]))
+
+
 def _shadow(parts: Sequence[Part]) -> shapely.Geometry:
     """Return what parts cover, seen from above, as the hull of each."""
     return shapely.union_all([shapely.MultiPoint(part.points[:, :2]).convex_hull for part in parts])
@@ -238,27 +319,35 @@ def _obstacle(
     area: shapely.Geometry,
     lines: shapely.Geometry,
     floor: float,
-    high: float,
+    band: tuple[float, float],
 ) -> Obstacle:
     prim = stage.GetPrimAtPath(path.partition("[")[0])
-    top = min(max(float(part.points[:, 2].max()) for part in parts), high) - floor
+    top = min(max(float(part.points[:, 2].max()) for part in parts), band[1]) - floor
     pose = _rounded_centre(area, lines)
     mass, velocity, friction = None, (0.0, 0.0, 0.0), None
     if moves:
+        prim = stage.GetPrimAtPath((parts[0].body or path).partition("[")[0]) or prim
         mass = _mass(prim, area, top)
         if "[" not in path and prim:
-            pose = planar_pose(stage, prim)
+            pose = planar_pose(stage, stage.GetPrimAtPath((parts[0].body or path).partition("[")[0]))
             velocity = _velocity(stage, prim)
-    back = _inverse(pose)
-    polygons = tuple(_ring(polygon.exterior) for polygon in simple_polygons(_placed(area, back)))
+    disc = _disc(stage, parts, *band)
+    radius = None
+    if disc is not None:
+        radius = round(disc[0], _ROUND)
+        pose = (round(disc[1][0], 9) + 0.0, round(disc[1][1], 9) + 0.0, pose[2])
+        area = lines = shapely.Polygon()
+    back = inverse(pose)
+    polygons = tuple(_ring(polygon.exterior) for polygon in simple_polygons(placed(area, back)))
     rest = tuple(
-        _ring(line) for line in shapely.get_parts(_placed(lines, back)) if not line.is_empty
+        _ring(line) for line in shapely.get_parts(placed(lines, back)) if not line.is_empty
     )
     return Obstacle(
         name,
         path,
         polygons,
         rest,
+        radius,
         pose,
         mass,
         round(top, _ROUND),
@@ -280,7 +369,7 @@ def _rounded_centre(area: shapely.Geometry, lines: shapely.Geometry) -> tuple[fl
     return round(centre.x, 3) + 0.0, round(centre.y, 3) + 0.0, 0.0
 
 
-def _placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> shapely.Geometry:
+def placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> shapely.Geometry:
     """Return a geometry of a frame in the world."""
     x, y, yaw = pose
     if yaw == 0.0:
@@ -290,7 +379,7 @@ def _placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> sha
     return shapely.transform(geometry, lambda points: points @ turn + np.array([x, y]))
 
 
-def _inverse(pose: tuple[float, float, float]) -> tuple[float, float, float]:
+def inverse(pose: tuple[float, float, float]) -> tuple[float, float, float]:
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return -(c * x + s * y), s * x - c * y, -yaw
@@ -317,7 +406,7 @@ def _mass(prim: Usd.Prim | None, area: shapely.Geometry, top: float) -> float:
             UsdPhysics.MassAPI(prim).GetMassAttr().Get() if prim.HasAPI(UsdPhysics.MassAPI) else 0
         )
         if mass:
-            return float(mass) * unit
+            return float(mass * unit)
     return round(max(_DENSITY * area.area * top, 0.1), 3)
 
 

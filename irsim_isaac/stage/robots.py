@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from irsim_isaac.errors import StageError
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.lidar import lidar_profile
-from irsim_isaac.stage.obstacles import planar_pose
+from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE, ROBOT_ATTRIBUTE, planar_pose
 from irsim_isaac.stage.robot_files import load_robot
 from irsim_isaac.stage.units import StageUnits, stage_units
 from irsim_isaac.stage.usd import Gf, Usd, UsdGeom
 
 __all__ = ["lidar_mounts", "robot_specs", "robot_starts", "start_pose"]
-
-ROBOT_ATTRIBUTE = "irsim:robot"
-"""On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
-
-NAME_ATTRIBUTE = "irsim:name"
-"""On the same prim: what the robot is called; the robot's own name where it is missing."""
 
 
 def start_pose(stage: Usd.Stage, path: str) -> tuple[float, float, float]:
@@ -52,7 +46,8 @@ def robot_specs(
 ) -> tuple[RobotSpec, ...]:
     """Return the robots of a stage, one for each prim that says it is a robot's start.
 
-    A start is a prim with the attribute ``irsim:robot``. The OmniLidar prims below it are the
+    A start is a prim with the attribute ``irsim:robot``, which names a file of ``load_robot``, and
+    perhaps ``irsim:name``, what the robot is called. The OmniLidar prims below it are the
     robot's lidars, in the place of those in its file.
 
     Args:

@@ -398,6 +398,8 @@ def _lidar(mount: LidarMount) -> dict[str, Any]:
 def _obstacle_sections(item: Obstacle) -> list[dict[str, Any]]:
     """Return an obstacle as IR-SIM objects: one for its area, one for each of its lines."""
     shapes: list[dict[str, Any]] = []
+    if item.radius is not None:
+        shapes.append({"name": "circle", "radius": item.radius})
     if len(item.polygons) == 1:
         shapes.append(_polygon(item.polygons[0]))
     elif item.polygons:
