@@ -137,7 +137,7 @@ class World:
     def mass_centre(self, path: str) -> np.ndarray[Any, Any]:
         """Return the centre of mass of a body in its frame."""
         assert self.engine is not None
-        return np.asarray(self.engine.mass_centres().get(path, np.zeros(3)))
+        return np.asarray(self.engine.mass_centres.get(path, np.zeros(3)))
 
     def update_articulations_kinematic(self) -> None:
         """Bring the links to where their roots and joints are."""
