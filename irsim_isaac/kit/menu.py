@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 __all__ = ["add_menu_entry", "notify"]
 
@@ -38,19 +38,38 @@ def add_menu_entry(title: str, action: tuple[str, str]) -> Callable[[], None]:
     return remove
 
 
-def notify(message: str, *, warning: bool = False) -> None:
+def notify(
+    message: str,
+    *,
+    warning: bool = False,
+    buttons: Mapping[str, Callable[[], None]] | None = None,
+) -> None:
     """Show a line of text in the window.
 
     Args:
         message: The line.
         warning: Whether it is about something that went wrong.
+        buttons: What each button under it does, by its text; with buttons the line stays until
+            one is pressed.
     """
     try:
-        from omni.kit.notification_manager import NotificationStatus, post_notification
+        from omni.kit.notification_manager import (
+            NotificationButtonInfo,
+            NotificationStatus,
+            post_notification,
+        )
     except ImportError:
         return
     status = NotificationStatus.WARNING if warning else NotificationStatus.INFO
-    post_notification(message, hide_after_timeout=not warning, status=status)
+    post_notification(
+        message,
+        hide_after_timeout=not (warning or buttons),
+        status=status,
+        button_infos=[
+            NotificationButtonInfo(text, on_complete=pressed)
+            for text, pressed in (buttons or {}).items()
+        ],
+    )
 
 
 def _nothing() -> None:

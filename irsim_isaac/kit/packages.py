@@ -19,6 +19,7 @@ __all__ = [
     "REQUIREMENTS",
     "VALIDATING",
     "MissingInIsaacSimError",
+    "install",
     "install_command",
     "missing",
     "require",
@@ -93,6 +94,34 @@ def install_command(packages: Iterable[str]) -> str:
     if sys.platform == "win32":
         return subprocess.list2cmdline(arguments)
     return shlex.join(arguments)
+
+
+def install(packages: Iterable[str]) -> str:
+    """Install packages into Isaac Sim's Python; call it only after the user has said yes.
+
+    Args:
+        packages: Import names out of ``REQUIREMENTS``.
+
+    Returns:
+        What pip said last.
+
+    Raises:
+        MissingInIsaacSimError: They could not be installed; the message ends with what pip said.
+    """
+    chosen = tuple(packages)
+    try:
+        done = subprocess.run(
+            install_arguments(chosen), capture_output=True, text=True, check=False, timeout=600.0
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingInIsaacSimError(
+            chosen, f"installing failed ({error}); what is wanted"
+        ) from None
+    said = (done.stdout + done.stderr).strip().splitlines()
+    last = said[-1] if said else "pip said nothing"
+    if done.returncode:
+        raise MissingInIsaacSimError(chosen, f"installing failed ({last}); what is wanted")
+    return last
 
 
 def require(packages: Iterable[str], what: str) -> None:

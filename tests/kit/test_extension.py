@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,11 @@ STAGE = ROOT / "data" / "warehouse.usda"
 ENTRY = "Tools/Robotics/IR-SIM: map the stage"
 
 
-def test_it_registers_one_action_and_where_there_is_a_menu_one_entry(kit: Kit) -> None:
+def test_it_registers_its_actions_and_where_there_is_a_menu_one_entry(kit: Kit) -> None:
     kit.enable()
-    (action,) = kit.registered()["actions"]
-    assert (action.extension_id, action.id) == ("irsim_isaac", "map_stage")
+    actions = kit.registered()["actions"]
+    assert {action.extension_id for action in actions} == {"irsim_isaac"}
+    assert [action.id for action in actions] == ["map_stage", "install_packages"]
     if kit.window:
         (tools,) = kit.registered()["menus"]
         (robotics,) = tools
@@ -127,3 +129,79 @@ def test_without_shapely_the_action_names_the_line_to_run(
     assert status == 0
     assert "-m pip install 'shapely>=2.0'" in text
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A launcher of Isaac Sim's Python that writes down what it was called with."""
+    if sys.platform == "win32":
+        pytest.skip("the launcher is a shell script")
+    script = tmp_path / "isaac" / "python.sh"
+    script.parent.mkdir()
+    script.write_text('#!/bin/sh\necho "$@" > "$0.called"\necho installed what was wanted\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("ISAAC_PATH", str(script.parent))
+    return script
+
+
+def test_nothing_is_installed_before_a_yes_and_then_what_is_missing(
+    windowed: Kit, launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    monkeypatch.setitem(sys.modules, "rich", None)
+
+    async def run() -> None:
+        windowed.enable()
+        shown = windowed.module("omni.kit.notification_manager").shown
+        ((_, text, buttons),) = shown
+        assert f"{launcher} -m pip install 'shapely>=2.0' 'rich>=13.0'" in text
+        assert [button.text for button in buttons] == ["Install now", "Not now"]
+        buttons[1].handler()
+        await asyncio.sleep(0.05)
+        assert not (launcher.parent / "python.sh.called").exists()
+        buttons[0].handler()
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if len(shown) > 1:
+                break
+        assert shown[-1][:2] == (1, "installed what was wanted")
+
+    asyncio.run(run())
+    called = (launcher.parent / "python.sh.called").read_text()
+    assert called == "-m pip install shapely>=2.0 rich>=13.0\n"
+
+
+def test_an_installation_that_fails_says_why(
+    headless: Kit, launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher.write_text("#!/bin/sh\necho no space left on device >&2\nexit 1\n")
+    monkeypatch.setitem(sys.modules, "shapely", None)
+
+    async def run() -> None:
+        headless.enable()
+        registry = headless.module("omni.kit.actions.core").get_action_registry()
+        registry.execute_action("irsim_isaac", "install_packages")
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if headless.log[-1][0] == "error":
+                break
+
+    asyncio.run(run())
+    assert "no space left on device" in headless.log[-1][1]
+
+
+def test_stopping_while_installing_leaves_no_task(
+    headless: Kit, launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shapely", None)
+
+    async def run() -> None:
+        headless.enable()
+        registry = headless.module("omni.kit.actions.core").get_action_registry()
+        registry.execute_action("irsim_isaac", "install_packages")
+        await asyncio.sleep(0)
+        headless.disable()
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())
