@@ -2,19 +2,32 @@
 
 from irsim_isaac.map.fog_map import FogMap
 from irsim_isaac.map.grid_map import EnvGridMap, Map
+from irsim_isaac.map.grid_map_generator_base import GridMapGenerator
+from irsim_isaac.map.image_map_generator import ImageGridGenerator
+from irsim_isaac.map.limits import CELL_LIMIT
+from irsim_isaac.map.obstacle_grid import build_grid_from_generator, resolve_obstacle_map
+from irsim_isaac.map.obstacle_map import ObstacleMap
 from irsim_isaac.map.occupancy import Occupancy, Unknown
+from irsim_isaac.map.perlin_map_generator import PerlinGridGenerator
 from irsim_isaac.map.report import BuildReport, Omission
 from irsim_isaac.map.ros_map import MapMode, load_ros_map, save_ros_map
 
 __all__ = [
+    "CELL_LIMIT",
     "BuildReport",
     "EnvGridMap",
     "FogMap",
+    "GridMapGenerator",
+    "ImageGridGenerator",
     "Map",
     "MapMode",
+    "ObstacleMap",
     "Occupancy",
     "Omission",
+    "PerlinGridGenerator",
     "Unknown",
+    "build_grid_from_generator",
     "load_ros_map",
+    "resolve_obstacle_map",
     "save_ros_map",
 ]

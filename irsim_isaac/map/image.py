@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from irsim_isaac.errors import MapFormatError
+from irsim_isaac.files import writing
 from irsim_isaac.map.limits import check_cell_count
 
-__all__ = ["read_grey", "write_grey"]
+__all__ = ["read_grey", "read_shade", "write_grey"]
 
+_WEIGHTS = np.array([0.2989, 0.5870, 0.1140])
 _NUMBER = re.compile(rb"(?:\s+|#[^\n\r]*[\n\r])*(\d+)")
 _COMMENT = re.compile(rb"#[^\n\r]*")
 
@@ -45,13 +49,20 @@ def read_grey(
         magic = file.read(2)
     if magic in (b"P2", b"P5"):
         return _read_pgm(path, limit), None
+    with _opened(path, limit) as image:
+        return _grey_and_opacity(image)
+
+
+@contextmanager
+def _opened(path: Path, limit: int) -> Iterator[Any]:
+    """Give an image whose pixels have been counted; what is wrong with it becomes one error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             image = Image.open(path)
         with image:
             check_cell_count(image.width, image.height, limit, f"{path}")
-            return _grey_and_opacity(image)
+            yield image
     except Image.DecompressionBombError as error:
         raise MapFormatError(f"{path} has too many pixels for Pillow: {error}") from error
     except UnidentifiedImageError as error:
@@ -131,11 +142,50 @@ def write_grey(
         grey: uint8, shape (rows, columns), the first row at the top.
         opacity: The same shape; for PNG alone.
     """
-    from irsim_isaac.files import writing
-
     if opacity is not None:
         image = Image.fromarray(np.stack([grey, opacity], axis=-1), mode="LA")
     else:
         image = Image.fromarray(np.ascontiguousarray(grey))
     with writing(path) as temporary:
         image.save(temporary)
+
+
+def read_shade(
+    path: str | os.PathLike[str], *, limit: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    """Return the brightness of an image as IR-SIM weighs it, and its opacity.
+
+    A grey pixel's brightness is its value over the largest that its depth can hold. Colours are
+    weighed 0.2989, 0.5870 and 0.1140. PNG values pass through single precision, as matplotlib's
+    do, so that grids are the same to the last bit.
+
+    Args:
+        path: Anything that Pillow reads, and PGM of any depth.
+        limit: The most pixels allowed.
+
+    Returns:
+        Two float64 arrays, shape (rows, columns), 0 to 1, the first row at the top; the second
+        is None where every pixel is opaque.
+
+    Raises:
+        MapFormatError: It is no image, is damaged, or has too many pixels.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        if file.read(2) in (b"P2", b"P5"):
+            return _read_pgm(path, limit) / 255, None
+    with _opened(path, limit) as image:
+        single = np.float32 if image.format == "PNG" else np.float64
+        if image.mode.startswith("I"):
+            deep = np.clip(np.asarray(image), 0, 65535)
+            return np.divide(deep, 65535, dtype=single).astype(np.float64), None
+        opacity = None
+        mode = "L" if image.mode in ("1", "L") else "RGB"
+        opaque = image
+        if image.has_transparency_data:
+            opaque, mode = image.convert("RGBA"), "RGB"
+            opacity = np.asarray(opaque.getchannel("A")) / 255
+        values = np.divide(np.asarray(opaque.convert(mode)), 255, dtype=single)
+    if opacity is not None and opacity.min() == 1:
+        opacity = None
+    return values.astype(np.float64) if mode == "L" else np.dot(values, _WEIGHTS), opacity

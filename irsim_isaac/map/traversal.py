@@ -8,9 +8,18 @@ and a part below 2^-32 that stays the same from column to column.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import warp as wp
 
 __all__ = ["FRACTION_BITS", "REACH", "reveal_beams"]
+
+if TYPE_CHECKING:
+    Cells: TypeAlias = Any
+    Ends: TypeAlias = Any
+else:
+    Cells = wp.array(dtype=wp.uint8)
+    Ends = wp.array(dtype=wp.int64)
 
 FRACTION_BITS = 32
 """A cell is 2^32 units wide."""
@@ -29,25 +38,25 @@ _SHIFT_UNSIGNED = wp.constant(wp.uint64(32))
 
 @wp.func
 def _mark(
-    explored: wp.array(dtype=wp.uint8),
+    explored: Cells,
     a: wp.int64,
     b: wp.int64,
     na: wp.int64,
     nb: wp.int64,
     stride_a: wp.int64,
     stride_b: wp.int64,
-):
+) -> None:
     if a >= wp.int64(0) and a < na and b >= wp.int64(0) and b < nb:
         explored[wp.int32(a * stride_a + b * stride_b)] = wp.uint8(1)
 
 
 @wp.kernel(enable_backward=False)
 def reveal_beams(
-    ends: wp.array(dtype=wp.int64),
-    explored: wp.array(dtype=wp.uint8),
+    ends: Ends,
+    explored: Cells,
     nx: wp.int64,
     ny: wp.int64,
-):
+) -> None:
     """Mark the cells in which a beam runs for a positive length, and those of its ends.
 
     Args:

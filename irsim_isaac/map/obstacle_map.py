@@ -1,0 +1,200 @@
+"""A map as one static obstacle: its boundary lines and its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+from shapely.strtree import STRtree
+
+from irsim_isaac.errors import MapFormatError
+from irsim_isaac.map.collision import (
+    OCCUPANCY_THRESHOLD,
+    CellFrame,
+    bounds_of,
+    meets_occupied_cell,
+)
+from irsim_isaac.map.limits import CELL_LIMIT, check_cell_count
+from irsim_isaac.map.outline import outline
+
+__all__ = ["ObstacleMap"]
+
+_OFF_LATTICE = 1e-4
+_DEFAULT_RESOLUTION = 0.1
+
+
+class ObstacleMap:
+    """The occupied cells of a map as one static obstacle.
+
+    It has what IR-SIM's class of this name has, without being one of IR-SIM's objects;
+    ``to_irsim`` gives one of those.
+
+    Args:
+        shape: ``{"name": "map", "points": centres of the occupied cells (2, N) [m], "reso":
+            their sides [m]}``. Without points the cells of ``grid_map`` are taken.
+        color: What it is drawn in.
+        static: Whether it stays where it is.
+        grid_map: Occupancy 0 to 100, shape (nx, ny).
+        grid_reso: The sides of the grid's cells [m], shape (2, 1) or anything like it.
+        world_offset: The grid's least x and y [m].
+        **kwargs: What IR-SIM's object takes beside these; kept for ``to_irsim``.
+
+    Raises:
+        TypeError: There are neither points nor a grid.
+        MapFormatError: Points, grid or sides are not what they must be.
+
+    Attributes:
+        linestrings: Closed boundary lines, in the world; a solid block is one, of four segments.
+        geometry_tree: A tree over them.
+        geometry: All of them as one MultiLineString.
+        grid_map: The grid as it was given.
+        grid_reso: float64, shape (2, 1).
+        world_offset: The grid's least x and y [m].
+    """
+
+    role = "obstacle"
+
+    def __init__(
+        self,
+        shape: dict[str, Any] | None = None,
+        color: str = "k",
+        static: bool = True,
+        grid_map: npt.NDArray[Any] | None = None,
+        grid_reso: npt.NDArray[Any] | None = None,
+        world_offset: list[float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        described: Mapping[str, Any] = {} if shape is None else shape
+        if described.get("name", "map") != "map":
+            raise MapFormatError(f"shape is {described['name']!r}, 'map' was expected")
+        points = described.get("points")
+        if points is None and grid_map is None:
+            raise TypeError("an obstacle map needs points in its shape, or a grid_map")
+        self.shape = "map"
+        self.color = color
+        self.static = static
+        self.options = dict(kwargs)
+        self.grid_map = grid_map
+        self.grid_reso = np.ones((2, 1)) if grid_reso is None else _sides(grid_reso)
+        self.world_offset = [0.0, 0.0] if world_offset is None else world_offset
+        self.state = np.zeros((3, 1))
+        if points is None:
+            rows, frame = self._grid_cells()
+        else:
+            sides = _sides(described.get("reso", _DEFAULT_RESOLUTION))
+            rows, frame = self._point_cells(np.asarray(points, dtype=np.float64), sides)
+        self._cells = rows
+        self._frame = frame
+        corners, rings = outline(rows)
+        coordinates = np.stack([frame.x_edges(corners[:, 0]), frame.y_edges(corners[:, 1])], axis=1)
+        lines = shapely.linestrings(coordinates, indices=rings) if len(rings) else np.array([])
+        self.linestrings = list(lines)
+        self.geometry_tree = STRtree(self.linestrings)
+        self.geometry = shapely.MultiLineString(self.linestrings)
+
+    @property
+    def _geometry(self) -> Any:
+        return self.geometry
+
+    def _grid_frame(self) -> CellFrame:
+        assert self.grid_map is not None
+        nx, ny = self.grid_map.shape
+        rx, ry = self.grid_reso.ravel().tolist()
+        ox, oy = float(self.world_offset[0]), float(self.world_offset[1])
+        return CellFrame(nx, ny, ox, oy, nx * rx, ny * ry)
+
+    def _grid_cells(self) -> tuple[npt.NDArray[np.bool_], CellFrame]:
+        assert self.grid_map is not None
+        return self.grid_map > OCCUPANCY_THRESHOLD, self._grid_frame()
+
+    def _point_cells(
+        self, points: npt.NDArray[np.float64], sides: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.bool_], CellFrame]:
+        """Return the cells that points are the centres of, and where they lie."""
+        if points.ndim != 2 or points.shape[0] != 2 or not np.isfinite(points).all():
+            raise MapFormatError(
+                f"points have shape {points.shape}, finite numbers of shape (2, N) were expected"
+            )
+        if not points.size:
+            return np.zeros((1, 1), dtype=np.bool_), CellFrame(1, 1, 0.0, 0.0, 1.0, 1.0)
+        if self.grid_map is not None and np.array_equal(sides, self.grid_reso):
+            frame = self._grid_frame()
+        else:
+            corner = points.min(axis=1, keepdims=True) - sides / 2
+            counts = np.rint((points.max(axis=1, keepdims=True) - corner) / sides + 0.5)
+            nx, ny = (int(count) for count in counts.ravel())
+            check_cell_count(nx, ny, CELL_LIMIT, "the box around the points")
+            (ox,), (oy,) = corner.tolist()
+            (rx,), (ry,) = sides.tolist()
+            frame = CellFrame(nx, ny, ox, oy, nx * rx, ny * ry)
+        steps = (points - np.array([[frame.ox], [frame.oy]])) / sides - 0.5
+        indices = np.rint(steps)
+        if np.abs(steps - indices).max() > _OFF_LATTICE:
+            raise MapFormatError(
+                f"points are not the centres of cells of {sides.ravel().tolist()} m: one is off "
+                f"by {np.abs(steps - indices).max():.3g} cells"
+            )
+        cells = np.zeros((frame.nx, frame.ny), dtype=np.bool_)
+        i, j = indices.astype(np.int64)
+        if (i < 0).any() or (j < 0).any() or (i >= frame.nx).any() or (j >= frame.ny).any():
+            raise MapFormatError("a point lies outside the grid_map that was given with it")
+        cells[i, j] = True
+        return cells, frame
+
+    def check_grid_collision(self, geometry: Any) -> bool:
+        """Tell whether a geometry meets an occupied cell of ``grid_map``.
+
+        Args:
+            geometry: Any shapely geometry [m].
+
+        Raises:
+            MapFormatError: It is empty or has coordinates that are not numbers.
+        """
+        if self.grid_map is None:
+            return False
+        bounds = bounds_of(geometry)
+        return meets_occupied_cell(self.grid_map, self._grid_frame(), geometry, bounds)
+
+    def is_collision(self, geometry: Any) -> bool:
+        """Tell whether a geometry meets an occupied cell; touching one is no collision.
+
+        Args:
+            geometry: Any shapely geometry [m].
+
+        Raises:
+            MapFormatError: It is empty or has coordinates that are not numbers.
+        """
+        if self.check_grid_collision(geometry):
+            return True
+        return meets_occupied_cell(self._cells, self._frame, geometry, bounds_of(geometry), 0)
+
+    meets_geometry = is_collision
+
+    def to_irsim(self) -> Any:
+        """Return this map as an object for a real IR-SIM environment's ``add_object``.
+
+        It is an ``irsim.world.map.ObstacleMap`` with these boundary lines and this collision
+        test.
+
+        Raises:
+            MissingPackageError: IR-SIM is not installed.
+            MapFormatError: No cell is occupied, and IR-SIM has no object for that.
+        """
+        from irsim_isaac.map.irsim_adapter import to_irsim_obstacle_map
+
+        return to_irsim_obstacle_map(self)
+
+
+def _sides(value: Any) -> npt.NDArray[np.float64]:
+    """Return the sides of a cell, shape (2, 1), from a number or two in any shape."""
+    sides = np.asarray(value, dtype=np.float64).ravel()
+    if sides.size not in (1, 2) or not (np.isfinite(sides) & (sides > 0)).all():
+        raise MapFormatError(
+            f"the sides of a cell are {value!r}: one or two positive numbers of metres were "
+            "expected"
+        )
+    both: npt.NDArray[np.float64] = np.broadcast_to(sides, 2).reshape(2, 1).copy()
+    return both
