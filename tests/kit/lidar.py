@@ -107,19 +107,22 @@ class LidarOutput:
             beams, pose, range_max=profile.range_max, own=self._carrier or None
         )[0]
         met = np.isfinite(ranges) & (ranges >= profile.range_min)
-        order = np.argsort(np.mod(profile.bearings, math.tau))
+        # In the order in which they are measured, spread over the turn.
+        order = np.arange(len(ranges))
         if profile.clockwise:
             order = order[::-1]
-        order = order[met[order]]
+        offsets = np.arange(len(ranges)) * (profile.scan_time / len(ranges) * 1e9)
+        offsets, order = offsets[met[order]], order[met[order]]
         count = len(order)
+        began = (self._turns - 1) * profile.scan_time
         return GenericModelOutput(
             x=np.degrees(profile.bearings[order]).astype(np.float32),
             y=np.zeros(count, dtype=np.float32),
             z=ranges[order].astype(np.float32),
             scalar=np.full(count, 0.5, dtype=np.float32),
             flags=np.full(count, VALID, dtype=np.uint8),
-            timeOffsetNs=np.arange(count, dtype=np.int32),
-            timestampNs=round(world.time * 1e9),
+            timeOffsetNs=offsets.astype(np.int32),
+            timestampNs=max(1, round(began * 1e9)),
             frameId=self._turns,
         ).to_bytes()
 

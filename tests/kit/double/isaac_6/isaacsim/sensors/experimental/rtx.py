@@ -21,7 +21,7 @@ class LidarSensor:
         prim = omni.usd.get_context().get_stage().GetPrimAtPath(path)
         if not prim or prim.GetTypeName() != "OmniLidar":
             raise ValueError(f"Prim at {path} is not an 'OmniLidar' prim")
-        if "OmniSensorGenericLidarCoreAPI" not in prim.GetAppliedSchemas():
+        if "OmniSensorGenericLidarCoreAPI" not in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
             raise ValueError(f"Prim at {path} does not have the schema")
         self._texture: Any = rep.create.render_product(path, (300, 300))
         self._annotators: dict[str, Any] = {}

@@ -1,0 +1,189 @@
+"""The live RTX lidar: its frames to scans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irsim_isaac.errors import ScanError, SimulatorError
+from irsim_isaac.kit.events import on_stage
+from irsim_isaac.kit.mapping import open_stage
+from irsim_isaac.kit.versions import Frames, IsaacSim, isaac_sim
+from irsim_isaac.lidar import GenericModelOutput, LidarProfile, ScanAssembler
+from irsim_isaac.msg import LaserScan
+from irsim_isaac.robot import LidarMount
+
+if TYPE_CHECKING:
+    from irsim_isaac.map import FogMap
+
+__all__ = ["LidarCounts", "RtxLidar"]
+
+_OMNI_LIDAR = "OmniLidar"
+
+
+@dataclass(frozen=True, slots=True)
+class LidarCounts:
+    """What became of what a lidar was asked for.
+
+    Attributes:
+        polls: How often it was asked.
+        missing: How often it had no frame at all.
+        bad: How many frames were no GenericModelOutput, as the first ones after play may be.
+        empty: How many frames held no element.
+        repeated: How many frames were the one before again.
+        scans: How many scans came of them.
+        last_error: Why the last bad frame was bad; empty where none was.
+    """
+
+    polls: int = 0
+    missing: int = 0
+    bad: int = 0
+    empty: int = 0
+    repeated: int = 0
+    scans: int = 0
+    last_error: str = ""
+
+
+class RtxLidar:
+    """A lidar prim of the open stage, its frames put together to scans.
+
+    When the stage closes it lets go of the prim; when another opens that has a lidar at the same
+    path, it takes that one up.
+
+    Args:
+        path: The OmniLidar prim.
+        isaac: The interface to this Isaac Sim; found by itself where None.
+        frame_id: The frame of the scans; empty for ``{name of the prim}``.
+        mount: Where it sits on its robot, for ``reveal``.
+        assembling: What ``ScanAssembler`` takes besides.
+
+    Raises:
+        SimulatorError: There is no such prim, or no way to read it.
+        ScanError: Its attributes do not describe a lidar.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        isaac: IsaacSim | None = None,
+        frame_id: str = "",
+        mount: LidarMount | None = None,
+        assembling: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._path = path
+        self._isaac = isaac_sim() if isaac is None else isaac
+        self._frame_id = frame_id or path.rsplit("/", 1)[-1]
+        self._mount = mount
+        self._assembling = dict(assembling)
+        self._frames: Frames | None = None
+        self._scan: LaserScan | None = None
+        self._polls = self._missing = self._bad = 0
+        self._last_error = ""
+        self._attach()
+        self._guards = [on_stage("CLOSING", self._detach), on_stage("OPENED", self._take_up)]
+
+    @property
+    def profile(self) -> LidarProfile:
+        """What the prim measures."""
+        return self._assembler.profile
+
+    @property
+    def scan(self) -> LaserScan | None:
+        """The last whole scan, or None before the first."""
+        return self._scan
+
+    @property
+    def counts(self) -> LidarCounts:
+        """What became of the frames so far."""
+        return LidarCounts(
+            polls=self._polls,
+            missing=self._missing,
+            bad=self._bad,
+            empty=self._assembler.empty_frames,
+            repeated=self._assembler.duplicate_frames,
+            scans=self._assembler.scans,
+            last_error=self._last_error,
+        )
+
+    def poll(self) -> LaserScan | None:
+        """Take up the frame that the lidar has now.
+
+        Returns:
+            The scan that it completed, or None where it completed none.
+
+        Raises:
+            SimulatorError: The lidar is closed, or the stage has no such prim any longer.
+        """
+        if self._frames is None:
+            raise SimulatorError(f"lidar {self._path}: it is closed, or its stage is")
+        self._polls += 1
+        data = self._frames.read()
+        if data is None:
+            self._missing += 1
+            return None
+        try:
+            # Isaac Sim writes its next frame into the same memory.
+            scans = self._assembler.push(GenericModelOutput.from_buffer(np.array(data)))
+        except ScanError as error:
+            self._bad += 1
+            self._last_error = str(error)
+            return None
+        if not scans:
+            return None
+        self._scan = scans[-1]
+        return self._scan
+
+    def reveal(self, fog_map: FogMap, pose: tuple[float, float, float]) -> bool:
+        """Reveal on a fog map what the last scan has seen.
+
+        Args:
+            fog_map: The map.
+            pose: Where the robot was: x, y [m], yaw [rad].
+
+        Returns:
+            Whether there was a scan.
+
+        Raises:
+            SimulatorError: The lidar was not told where it sits on its robot.
+        """
+        if self._mount is None:
+            raise SimulatorError(f"lidar {self._path}: its mount is not known")
+        if self._scan is None:
+            return False
+        fog_map.reveal_from_scan(self._scan, pose, self._mount)
+        return True
+
+    def close(self) -> None:
+        """Let go of the prim; closing twice is no error."""
+        while self._guards:
+            self._guards.pop()()
+        self._detach()
+
+    def _attach(self) -> None:
+        from irsim_isaac.stage import lidar_profile
+
+        prim = open_stage().GetPrimAtPath(self._path)
+        if not prim or prim.GetTypeName() != _OMNI_LIDAR:
+            found = f"a prim of type '{prim.GetTypeName()}'" if prim else "no prim"
+            raise SimulatorError(f"lidar {self._path}: found {found}, expected an {_OMNI_LIDAR}")
+        self._assembler = ScanAssembler(
+            lidar_profile(prim), frame_id=self._frame_id, **self._assembling
+        )
+        self._frames = self._isaac.frames(self._path)
+        self._scan = None
+
+    def _detach(self) -> None:
+        if self._frames is not None:
+            self._frames.close()
+            self._frames = None
+
+    def _take_up(self) -> None:
+        """Attach to the lidar of the stage that has opened, if it has one there."""
+        prim = open_stage().GetPrimAtPath(self._path)
+        if prim and prim.GetTypeName() == _OMNI_LIDAR:
+            self._attach()
