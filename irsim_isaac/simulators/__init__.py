@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from irsim_isaac.simulators.irsim import IrsimSimulator
+from irsim_isaac.simulators.physx import PhysxSimulator
 from irsim_isaac.simulators.protocol import (
     Drive,
     Factory,
@@ -12,5 +14,22 @@ from irsim_isaac.simulators.protocol import (
     names,
     register,
 )
+from irsim_isaac.simulators.stage import StageSimulator
 
-__all__ = ["Drive", "Factory", "OnStep", "Simulator", "StartPose", "make", "names", "register"]
+__all__ = [
+    "Drive",
+    "Factory",
+    "IrsimSimulator",
+    "OnStep",
+    "PhysxSimulator",
+    "Simulator",
+    "StageSimulator",
+    "StartPose",
+    "make",
+    "names",
+    "register",
+]
+
+register("irsim", IrsimSimulator)
+register("physx", PhysxSimulator)
+register("stage", StageSimulator)

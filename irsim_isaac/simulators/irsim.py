@@ -6,7 +6,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +15,7 @@ import yaml
 from irsim_isaac.clock import Seconds
 from irsim_isaac.errors import MissingPackageError, SimulatorError
 from irsim_isaac.lidar import LidarProfile
-from irsim_isaac.msg import Odometry, WorldState
+from irsim_isaac.msg import Header, ObjectState, Odometry, WorldState
 from irsim_isaac.robot import Footprint, LidarMount, RobotSpec
 from irsim_isaac.simulators.base import SteppedSimulator, robots_by_name
 from irsim_isaac.simulators.motion import PlanarTwist, checked_update, steering_angle
@@ -44,23 +43,6 @@ def _import_irsim() -> Any:
     finally:
         matplotlib.use = choose
     return irsim
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """An environment as messages read it, with our own time in the place of its own."""
-
-    objects: list[Any]
-    status: str
-    step_time: float
-    time: float
-    world_param: Any
-    _world: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _Count:
-    count: int
 
 
 class IrsimSimulator(SteppedSimulator):
@@ -268,16 +250,17 @@ class IrsimSimulator(SteppedSimulator):
         if self._stale:
             self._env.refresh()
             self._stale = False
-        env = self._env
-        moment = _Moment(
-            objects=env.objects,
-            status=env.status,
+        env, stamp, seq = self._env, self._clock.stamp, self._clock.count
+        state = WorldState(
+            header=Header(seq, stamp, "world"),
+            name=str(env._world.name),
+            status=str(env.status),
             step_time=self.step_time,
-            time=self._clock.stamp,
-            world_param=_Count(self._clock.count),
-            _world=env._world,
+            objects=[
+                ObjectState.from_object(item, stamp=stamp, seq=seq, use_inf=True)
+                for item in env.objects
+            ],
         )
-        state = WorldState.from_env(moment, use_inf=True)
         for item in state.objects:
             item.collision = item.collision or bool(item.contacts)
         return state

@@ -29,6 +29,7 @@ __all__ = [
     "checked_commands",
     "checked_update",
     "integrate",
+    "largest_steering",
     "limited",
     "steering_angle",
     "wrapped",
@@ -137,6 +138,11 @@ def limited(
     return PlanarTwist(forward, left, turn)
 
 
+def largest_steering(spec: RobotSpec) -> float:
+    """Return the largest steering angle of a car [rad]: its fastest turn at its top speed."""
+    return math.atan2(spec.max_angular_speed * _wheelbase(spec), spec.max_linear_speed)
+
+
 def _wheelbase(spec: RobotSpec) -> float:
     if not spec.wheelbase or spec.wheelbase < 0.0:
         raise SimulatorError(
@@ -145,7 +151,9 @@ def _wheelbase(spec: RobotSpec) -> float:
     return spec.wheelbase
 
 
-def steering_angle(wheelbase: float, forward: float, turn: float, present: float) -> float:
+def steering_angle(
+    wheelbase: float, forward: float, turn: float, present: float, *, limit: float = math.inf
+) -> float:
     """Return the steering angle [rad] of a car for a speed and a yaw rate.
 
     A car that stands keeps the angle that it has.
@@ -155,10 +163,11 @@ def steering_angle(wheelbase: float, forward: float, turn: float, present: float
         forward: Its speed [m/s]; negative backward.
         turn: Its yaw rate [rad/s].
         present: The angle that it has [rad].
+        limit: The largest angle that it can have [rad].
     """
     if abs(forward) <= _STANDING:
         return present
-    return math.atan(turn * wheelbase / forward)
+    return min(max(math.atan(turn * wheelbase / forward), -limit), limit)
 
 
 def integrate(
@@ -183,7 +192,9 @@ def integrate(
     turn = motion.turn
     if spec.kinematics == "acker":
         wheelbase = _wheelbase(spec)
-        steer = steering_angle(wheelbase, motion.forward, motion.turn, pose.steer)
+        steer = steering_angle(
+            wheelbase, motion.forward, motion.turn, pose.steer, limit=largest_steering(spec)
+        )
         turn = motion.forward * math.tan(pose.steer) / wheelbase
     yaw = pose.yaw if spec.kinematics == "omni" else wrapped(pose.yaw + turn * step_time)
     return PlanarPose(x, y, yaw, steer)

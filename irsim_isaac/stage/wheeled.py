@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.robot import LidarMount, RobotSpec
+from irsim_isaac.stage.articulations import described
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
@@ -124,6 +125,8 @@ def add_wheeled_robot(
         names = _ackermann(frame, spec, path)
     else:
         names = _holonomic(frame, spec, path)
+    for name, kind, value in described(spec):
+        _set(root.GetPrim(), name, Sdf.ValueTypeNames.Find(kind), value)
     base = f"{path}/base_link"
     for mount in spec.lidars if lidars else ():
         _lidar(frame, mount, base)
@@ -243,8 +246,16 @@ def _wheel(
         [frame.point(-radius, -width / 2.0, -radius), frame.point(radius, width / 2.0, radius)]
     )
     tyre.CreateDisplayColorAttr([(0.08, 0.08, 0.08)])
-    UsdPhysics.CollisionAPI.Apply(tyre.GetPrim())
-    _bind(tyre.GetPrim(), f"{body.GetPath().GetParentPath()}/materials/rubber")
+    # What touches the ground is a ball: PhysX computes its contacts exactly, while those of a
+    # cylinder on a large box lean by a degree or two and throw the robot aside.
+    ball = UsdGeom.Sphere.Define(frame.stage, f"{path}/contact")
+    ball.CreateRadiusAttr(frame.length(radius))
+    ball.CreateExtentAttr(
+        [frame.point(-radius, -radius, -radius), frame.point(radius, radius, radius)]
+    )
+    ball.CreatePurposeAttr(UsdGeom.Tokens.guide)
+    UsdPhysics.CollisionAPI.Apply(ball.GetPrim())
+    _bind(ball.GetPrim(), f"{body.GetPath().GetParentPath()}/materials/rubber")
 
 
 def _joint(

@@ -1,0 +1,422 @@
+"""PhysX on the CPU: the engine of Isaac Sim, on the stage itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from irsim_isaac.clock import Seconds, exact_seconds, sub_step_count
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.msg import (
+    ContactState,
+    Header,
+    ObjectState,
+    Odometry,
+    Point,
+    Vector3,
+    WorldState,
+)
+from irsim_isaac.robot import RobotSpec
+from irsim_isaac.simulators.base import SteppedSimulator
+from irsim_isaac.simulators.drives import (
+    DrivenBody,
+    HolonomicBase,
+    RobotDrive,
+    StageFrame,
+    WheeledBase,
+    WheelJoint,
+    find_wheels,
+    write_driven_body,
+)
+from irsim_isaac.simulators.engine import ContactPoint, PhysxEngine
+from irsim_isaac.simulators.motion import REST, PlanarTwist, checked_update, limited
+from irsim_isaac.simulators.overlay import (
+    add_contact_report,
+    ensure_physics_scene,
+    open_overlay,
+)
+from irsim_isaac.simulators.poses import Matrix, Motion, body_odometry, inverse, odometry_motion
+from irsim_isaac.simulators.protocol import StartPose
+from irsim_isaac.simulators.scanning import LidarRig
+from irsim_isaac.simulators.scene import (
+    SceneBody,
+    find_bodies,
+    footprint_polygon,
+    ray_caster,
+    start_poses,
+)
+
+__all__ = ["PhysxSimulator"]
+
+_STEEP = 0.7
+"""A contact whose normal leans to the vertical by more than this cosine holds a body up."""
+
+_ORIGIN = np.zeros(3)
+
+
+@dataclass(slots=True)
+class _Touch:
+    """What an object touched in the last step, and for how long it has or has not."""
+
+    contacts: list[ContactState] = field(default_factory=list)
+    contact_time: float = 0.0
+    air_time: float = 0.0
+
+
+class PhysxSimulator(SteppedSimulator):
+    """PhysX through ``ovphysx``, without a GPU and without Isaac Sim.
+
+    The stage stays as it is: what is added lies in a layer over it. A robot that the stage holds
+    (with ``prim_path`` and ``joints``) is driven by its own joints; another one is added, as a
+    wheeled articulation or, with ``drive_by="body"``, as one body that is given its velocity.
+    Every rigid body of the stage is an obstacle that moves.
+
+    A robot and an obstacle that touch something beside what holds them up have contacts, and
+    their ``collision`` is set. Lidars see the visual meshes, the robot's own excepted.
+
+    Args:
+        stage: The path of the USD stage.
+        robots: The robots.
+        starts: Where they start: x, y [m], yaw [rad]; needed for those that the stage has not.
+        step_time: The length of a step [s].
+        seed: The seed of the lidars' noise; PhysX has no chance in it.
+        sub_step: The length of a step of the solver [s], of which a step is a whole multiple.
+        drive_by: How robots that are added move.
+        floor: The height of the ground under robots that are added [m].
+        noise: Whether lidars have the noise of their profiles.
+
+    Raises:
+        MissingPackageError: ``ovphysx``, its schemas or ``usd-core`` are not installed.
+        StageError: The stage cannot be opened.
+        SimulatorError: A robot cannot be placed or driven, or PhysX cannot load the stage.
+    """
+
+    def __init__(
+        self,
+        *,
+        stage: str | os.PathLike[str],
+        robots: Sequence[RobotSpec] = (),
+        starts: Mapping[str, StartPose] | None = None,
+        step_time: Seconds = 0.1,
+        seed: int = 0,
+        sub_step: Seconds = "1/60",
+        drive_by: Literal["wheels", "body"] = "wheels",
+        floor: float = 0.0,
+        noise: bool = False,
+    ) -> None:
+        super().__init__("physx", robots, step_time=step_time, seed=seed)
+        if drive_by not in ("wheels", "body"):
+            raise SimulatorError(f"physx: drive_by must be 'wheels' or 'body', found {drive_by!r}")
+        self._sub_steps = sub_step_count(step_time, sub_step)
+        self._sub_step = float(exact_seconds(sub_step))
+        self._floor = floor
+        self._drive_by = drive_by
+        self._rig = LidarRig(self._robots, noise=noise, seed=seed)
+        self._engine: PhysxEngine | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="irsim_isaac_physx_"))
+        try:
+            self._prepare(stage, dict(starts or {}))
+            self._restart(seed)
+        except BaseException:
+            self._release()
+            raise
+
+    def _prepare(self, path: str | os.PathLike[str], starts: Mapping[str, StartPose]) -> None:
+        """Write the overlay, and take from the stage what is needed of it."""
+        from irsim_isaac.stage import read_geometry, stage_units
+
+        stage = open_overlay(path, self._folder)
+        self._frame = StageFrame(stage_units(stage))
+        self._drives: dict[str, RobotDrive] = {}
+        standing: dict[str, Matrix] = {}
+        for name, spec in self._robots.items():
+            if spec.prim_path is not None:
+                self._drives[name], standing[name] = find_wheels(stage, spec, self._frame)
+        self._starts = start_poses(
+            self._robots, starts, standing, floor=self._floor, simulator=self._name
+        )
+        self._moved = {name for name in standing if name in starts}
+        roots = {name: str(self._robots[name].prim_path) for name in standing}
+        for name, spec in self._robots.items():
+            if name not in standing:
+                roots[name] = self._add_robot(stage, spec, starts[name])
+        ensure_physics_scene(stage, simulator=self._name)
+        self._bodies = find_bodies(stage, list(roots.values()))
+        taken = [body.name for body in self._bodies if body.name in self._robots]
+        if taken:
+            raise SimulatorError(f"physx: a robot and a body of the stage are named '{taken[0]}'")
+        self._report_contacts(stage, list(roots.values()))
+        stage.GetRootLayer().Save()
+        places = {name: standing.get(name, self._starts[name]) for name in roots}
+        self._caster = ray_caster(
+            read_geometry(stage),
+            robots=self._robots,
+            robot_roots=roots,
+            starts=places,
+            bodies=self._bodies,
+        )
+        self._owners = [(root, name) for name, root in roots.items()]
+        self._owners += [(body.path, body.name) for body in self._bodies]
+        # The deepest prim that holds a collider is what it belongs to.
+        self._owners.sort(key=lambda item: -len(item[0]))
+        self._ids = {name: index for index, name in enumerate(self._names())}
+
+    def _names(self) -> list[str]:
+        return [*self._robots, *(body.name for body in self._bodies)]
+
+    def _add_robot(self, stage: Any, spec: RobotSpec, start: StartPose) -> str:
+        """Write a robot that the stage has not; return the prim that holds it."""
+        from irsim_isaac.stage import stage_units
+        from irsim_isaac.stage.usd import Tf
+        from irsim_isaac.stage.wheeled import add_wheeled_robot
+
+        path = f"/irsim_isaac_robots/{Tf.MakeValidIdentifier(spec.name)}"
+        if self._drive_by == "body":
+            outline = np.array(footprint_polygon(spec).exterior.coords)[:-1]
+            base = write_driven_body(
+                stage, spec, self._starts[spec.name], path, stage_units(stage), outline
+            )
+            self._drives[spec.name] = DrivenBody(spec, base, self._frame)
+            return path
+        written = add_wheeled_robot(stage, spec, start, path, floor=self._floor)
+        joints = written.joints
+        if spec.kinematics in ("omni", "omni_angular"):
+            self._drives[spec.name] = HolonomicBase(
+                spec, written.base, joints, self._starts[spec.name], self._frame.meters
+            )
+            return written.root
+        wheels = [WheelJoint(joint) for joint in joints]
+        self._drives[spec.name] = WheeledBase(
+            spec,
+            written.base,
+            written.base,
+            (wheels[0], wheels[1]),
+            (wheels[2], wheels[3]) if len(wheels) > 3 else None,
+        )
+        return written.root
+
+    def _report_contacts(self, stage: Any, roots: Sequence[str]) -> None:
+        from irsim_isaac.stage.usd import Usd, UsdPhysics
+
+        for body in self._bodies:
+            add_contact_report(stage.GetPrimAtPath(body.path))
+        for root in roots:
+            for prim in Usd.PrimRange(stage.GetPrimAtPath(root)):
+                if prim.HasAPI(UsdPhysics.RigidBodyAPI):
+                    add_contact_report(prim)
+
+    def _opened(self) -> PhysxEngine:
+        if self._engine is None:
+            raise SimulatorError("physx: it is closed")
+        return self._engine
+
+    def _restart(self, seed: int) -> None:
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = PhysxEngine(self._folder / "overlay.usda")
+        self._rig.seed = seed
+        self._centres = self._engine.mass_centres
+        self._before = dict.fromkeys(self._robots, REST)
+        self._touches = {name: _Touch() for name in self._names()}
+        self._motions = self._read_motions()
+        for name in self._moved:
+            self._put(name, Motion(self._starts[name], _ORIGIN, _ORIGIN))
+        self._refresh()
+
+    def _advance(self, commands: Mapping[str, PlanarTwist]) -> None:
+        engine = self._opened()
+        for name, command in commands.items():
+            twist = limited(self._robots[name], command, self._before[name], self.step_time)
+            self._before[name] = twist
+            self._drives[name].command(engine, twist)
+        watched = {name: drive for name, drive in self._drives.items() if drive.watches}
+        touched: dict[str, list[ContactPoint]] = {}
+        for count in range(self._sub_steps):
+            if watched:
+                motions = self._read_motions()
+                elapsed = (count + 0.5) * self._sub_step
+                for name, drive in watched.items():
+                    drive.sub_step(engine, elapsed, motions[name])
+            engine.step(self._sub_step)
+            for path, points in engine.contacts().items():
+                owner = self._owner(path)
+                if owner is not None:
+                    touched.setdefault(owner, []).extend(points)
+        self._keep_contacts(touched)
+        self._refresh()
+
+    def _owner(self, path: str) -> str | None:
+        """Return the object that a prim belongs to."""
+        for root, name in self._owners:
+            if path == root or path.startswith(f"{root}/"):
+                return name
+        return None
+
+    def _keep_contacts(self, touched: Mapping[str, list[ContactPoint]]) -> None:
+        """Make the contact states of the step of what its steps of the solver found."""
+        for name, touch in self._touches.items():
+            partners: dict[str, list[ContactPoint]] = {}
+            for contact in touched.get(name, ()):
+                other = self._owner(contact.other)
+                if other == name or contact.force <= 0.0:
+                    continue
+                upward = abs(self._frame.direction(contact.normal)[2])
+                if upward > _STEEP and other is None:
+                    continue
+                partners.setdefault(other or contact.other, []).append(contact)
+            touch.contacts = [
+                self._contact(partner, points) for partner, points in partners.items()
+            ]
+            if touch.contacts:
+                touch.contact_time += self.step_time
+                touch.air_time = 0.0
+            else:
+                touch.air_time += self.step_time
+                touch.contact_time = 0.0
+
+    def _contact(self, partner: str, points: Sequence[ContactPoint]) -> ContactState:
+        """Return one contact for all points that an object shares with a partner."""
+        forces = np.array([contact.force for contact in points])
+        weights = forces / forces.sum()
+        where = self._frame.point(weights @ np.array([contact.point for contact in points]))
+        pushes = forces @ np.array([contact.normal for contact in points])
+        # A force in stage units has one length in it; over the steps of the solver, its mean.
+        push = self._frame.direction(pushes) * self._frame.meters / self._sub_steps
+        force = float(np.linalg.norm(push))
+        normal = push / force if force > 0.0 else np.array([0.0, 0.0, 1.0])
+        gap = min(contact.separation for contact in points) * self._frame.meters
+        known = partner in self._ids
+        return ContactState(
+            other_id=self._ids[partner] if known else -1,
+            other=partner if known else partner.rsplit("/", 1)[-1],
+            point=Point(*(float(value) for value in where)),
+            normal=Vector3(*(float(value) for value in normal)),
+            depth=-gap,
+            force=force,
+        )
+
+    def _read_motions(self) -> dict[str, Motion]:
+        """Return the base frame of each robot and each body, and how they move."""
+        engine = self._opened()
+        states = engine.bodies(links=False)
+        if any(not drive.alone for drive in self._drives.values()):
+            states |= engine.bodies(links=True)
+        motions = {}
+        for name, drive in self._drives.items():
+            body = self._frame.motion(states[drive.base], self._centre(drive.base))
+            pose = body.pose @ drive.offset
+            arm = pose[:3, 3] - body.pose[:3, 3]
+            motions[name] = Motion(pose, body.linear + np.cross(body.angular, arm), body.angular)
+        for item in self._bodies:
+            if item.path in states:
+                motions[item.name] = self._frame.motion(states[item.path], self._centre(item.path))
+        return motions
+
+    def _centre(self, path: str) -> npt.NDArray[np.float64]:
+        return self._centres.get(path, _ORIGIN)
+
+    def _refresh(self) -> None:
+        """Read where everything is now, and let the lidars know."""
+        self._motions = self._read_motions()
+        self._caster.move({name: motion.pose for name, motion in self._motions.items()})
+        self._scans: dict[str, list[Any]] | None = None
+
+    def _capture(self) -> WorldState:
+        stamp, seq = self._clock.stamp, self._clock.count
+        objects = []
+        for name in self._names():
+            motion, touch = self._motions[name], self._touches[name]
+            spec = self._robots.get(name)
+            scans = (
+                self._rig.scans(name, motion.pose, self._caster, stamp=stamp, seq=seq)
+                if spec is not None
+                else []
+            )
+            total = sum(
+                (
+                    contact.force * np.array([contact.normal.x, contact.normal.y, contact.normal.z])
+                    for contact in touch.contacts
+                ),
+                np.zeros(3),
+            )
+            objects.append(
+                ObjectState(
+                    header=Header(seq, stamp, "world"),
+                    id=self._ids[name],
+                    name=name,
+                    role="robot" if spec is not None else "obstacle",
+                    kinematics=spec.kinematics if spec is not None else None,
+                    shape=_shape(spec),
+                    odom=body_odometry(name, stamp, seq, motion),
+                    scan=scans[0] if scans else None,
+                    goal=None,
+                    static=False,
+                    arrive=False,
+                    collision=bool(touch.contacts),
+                    collision_ids=[
+                        contact.other_id for contact in touch.contacts if contact.other_id >= 0
+                    ],
+                    scans=scans,
+                    contact_force=Vector3(*(float(value) for value in total)),
+                    contact_time=touch.contact_time,
+                    air_time=touch.air_time,
+                    contacts=list(touch.contacts),
+                )
+            )
+        return WorldState(
+            header=Header(seq, stamp, "world"),
+            name=self._name,
+            status="Collision" if any(item.collision for item in objects) else "Running",
+            step_time=self.step_time,
+            objects=objects,
+        )
+
+    def _place(self, updates: Mapping[str, Odometry]) -> None:
+        kinematic = {body.name: body for body in self._bodies}
+        for name, update in updates.items():
+            if name not in self._ids:
+                raise SimulatorError(
+                    f"physx: an update of '{name}', which is no object of it; "
+                    f"its objects: {', '.join(self._ids) or 'none'}"
+                )
+            checked_update(name, update, self._name)
+            drive = self._drives.get(name)
+            if isinstance(drive, HolonomicBase):
+                drive.check(odometry_motion(update))
+        for name, update in updates.items():
+            self._put(name, odometry_motion(update), kinematic.get(name))
+        if updates:
+            self._refresh()
+
+    def _put(self, name: str, motion: Motion, body: SceneBody | None = None) -> None:
+        """Put an object's frame somewhere."""
+        engine = self._opened()
+        if body is not None:
+            state = self._frame.state(motion, self._centre(body.path))
+            engine.place_body(body.path, state, kinematic=body.kinematic)
+            return
+        drive = self._drives[name]
+        pose = motion.pose @ inverse(drive.offset)
+        arm = pose[:3, 3] - motion.pose[:3, 3]
+        link = Motion(pose, motion.linear + np.cross(motion.angular, arm), motion.angular)
+        drive.place(engine, self._frame.state(link, self._centre(drive.base)), motion)
+
+    def _release(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _shape(spec: RobotSpec | None) -> str:
+    if spec is None:
+        return "mesh"
+    return "polygon" if isinstance(spec.footprint, tuple) else "circle"

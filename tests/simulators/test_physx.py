@@ -1,0 +1,28 @@
+"""PhysX behind the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irsim_isaac.simulators import Simulator, make
+from tests.simulators.arena import CRATE_SIZE, STARTS, robot, write_stage
+from tests.simulators.conformance import Conformance
+
+pytest.importorskip("ovphysx")
+
+
+class TestPhysx(Conformance):
+    settles = 0.05
+    follows = 0.05
+    places = 1e-6
+    crate_height = CRATE_SIZE / 2
+
+    def make(self, folder: Path, **options: Any) -> Simulator:
+        path = folder / "stage.usda"
+        if not path.exists():
+            write_stage(path)
+        options = {"robots": [robot()], "starts": STARTS} | options
+        return make("physx", stage=path, **options)
