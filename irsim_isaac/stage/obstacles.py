@@ -15,6 +15,7 @@ from irsim_isaac.map import Omission
 from irsim_isaac.stage.footprints import mesh_footprint, simple_polygons, simplified
 from irsim_isaac.stage.geometry import Geometry, Part
 from irsim_isaac.stage.names import object_names
+from irsim_isaac.stage.poses import planar_pose
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
 
@@ -326,10 +327,12 @@ def _obstacle(
     pose = _rounded_centre(area, lines)
     mass, velocity, friction = None, (0.0, 0.0, 0.0), None
     if moves:
-        prim = stage.GetPrimAtPath((parts[0].body or path).partition("[")[0]) or prim
+        prim = stage.GetPrimAtPath((parts[0].body or path).partition("[")[0])
         mass = _mass(prim, area, top)
         if "[" not in path and prim:
-            pose = planar_pose(stage, stage.GetPrimAtPath((parts[0].body or path).partition("[")[0]))
+            pose = planar_pose(
+                stage, stage.GetPrimAtPath((parts[0].body or path).partition("[")[0])
+            )
             velocity = _velocity(stage, prim)
     disc = _disc(stage, parts, *band)
     radius = None
@@ -383,19 +386,6 @@ def inverse(pose: tuple[float, float, float]) -> tuple[float, float, float]:
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return -(c * x + s * y), s * x - c * y, -yaw
-
-
-def planar_pose(stage: Usd.Stage, prim: Usd.Prim) -> tuple[float, float, float]:
-    """Return where a prim stands: x, y [m] and the heading of its x axis [rad], z up.
-
-    Args:
-        stage: The stage.
-        prim: A prim of it.
-    """
-    matrix = UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())
-    (x, y, _), (qx, qy, qz, qw) = stage_units(stage).pose(matrix)
-    yaw = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
-    return round(x, 9) + 0.0, round(y, 9) + 0.0, round(yaw, 12) + 0.0
 
 
 def _mass(prim: Usd.Prim | None, area: shapely.Geometry, top: float) -> float:

@@ -21,7 +21,7 @@ from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
 from irsim_isaac.stage.obstacles import Obstacle, Ring, read_obstacles
-from irsim_isaac.stage.robots import robot_specs, robot_starts
+from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
 
 __all__ = ["Mode", "ObstacleForm", "World", "build_world"]
@@ -208,7 +208,7 @@ def build_world(
         stage: The stage.
         robots: The robots; without them those of ``robot_specs``.
         starts: Where robots start, by name; without one, where the stage says.
-        goals: Where robots are to go, by name.
+        goals: Where robots are to go, by name; without one, where the stage says.
         occupancy: The grid to write as the map's image, whose bounds are the world's; built
             from the stage where one is needed and none is given.
         obstacles: How standing obstacles are written. What can be pushed about is always an
@@ -300,7 +300,7 @@ def build_world(
         obstacles=kept,
         robots=specs,
         starts={spec.name: places[spec.name] for spec in specs},
-        goals={name: tuple(way) for name, way in (goals or {}).items()},
+        goals={name: tuple(way) for name, way in {**robot_goals(stage), **(goals or {})}.items()},
         grid=grid if obstacles != "polygons" else None,
         unknown=unknown,
         fog_resolution=fog_resolution,

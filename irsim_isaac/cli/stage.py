@@ -1,0 +1,56 @@
+"""``irsim-isaac stage``: a world of IR-SIM as a USD stage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("stage")(stage)
+
+
+def stage(
+    world: Annotated[Path, typer.Argument(help="The world, a YAML file of IR-SIM.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The USD file to write.")],
+    height: Annotated[
+        float, typer.Option(help="The height of obstacles that say nothing of theirs [m].")
+    ] = 1.0,
+    seed: Annotated[int | None, typer.Option(help="For what the world scatters at random.")] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print what was written as JSON.")
+    ] = False,
+) -> None:
+    """Raise a world of IR-SIM to a USD stage with colliders, robots, lidars and labels."""
+    from irsim_isaac.files import writing
+    from irsim_isaac.stage.scene import world_to_stage
+    from irsim_isaac.stage.world_file import read_world
+
+    if output.suffix not in (".usd", ".usda", ".usdc"):
+        raise typer.BadParameter(f"-o is '{output}', a .usd, .usda or .usdc file was expected")
+    read = read_world(world, seed=seed)
+    made = world_to_stage(read, obstacle_height=height)
+    with writing(output) as temporary:
+        made.GetRootLayer().Export(str(temporary))
+    omissions = [
+        {"where": entry.where, "kind": entry.kind, "reason": entry.reason}
+        for entry in read.report.omissions
+    ]
+    if json_output:
+        summary = {
+            "stage": str(output),
+            "obstacles": len(read.obstacles),
+            "robots": [spec.name for spec in read.robots],
+            "omissions": omissions,
+        }
+        typer.echo(json.dumps(summary, indent=2))
+        return
+    typer.echo(f"{output}: {len(read.obstacles)} obstacles, {len(read.robots)} robots")
+    for omission in omissions:
+        typer.echo(f"left out: {omission['where']} {omission['reason']}")
