@@ -128,6 +128,68 @@ class FogMap(Map):
         """How much of the world has been seen [m^2]."""
         return self.explored_ratio * self.width * self.height
 
+    def reachable_ratio(self, reachable: npt.ArrayLike) -> float:
+        """Return the part of the cells that can be reached that has been seen, 0 to 1.
+
+        Cells that cannot be reached do not count, so all of it can be attained.
+
+        Args:
+            reachable: From ``reachable_cells`` over the same grid, bool, shape (nx, ny).
+
+        Raises:
+            MapFormatError: It has another shape, or no cell can be reached.
+        """
+        cells = np.asarray(reachable, dtype=np.bool_)
+        if cells.shape != self._cells.shape:
+            raise MapFormatError(
+                f"the reachable cells have shape {cells.shape}, the fog map's "
+                f"{self._cells.shape} was expected"
+            )
+        count = np.count_nonzero(cells)
+        if not count:
+            raise MapFormatError("no cell can be reached, so no part of them can have been seen")
+        return np.count_nonzero(self._cells & cells) / count
+
+    def union(self, other: FogMap) -> FogMap:
+        """Return a new fog map of what either has seen.
+
+        Args:
+            other: A fog map over the same cells.
+
+        Raises:
+            MapFormatError: It lies over other cells.
+        """
+        return self._combined(self._cells | self._same(other))
+
+    def difference(self, other: FogMap) -> FogMap:
+        """Return a new fog map of what this one has seen and the other has not.
+
+        Args:
+            other: A fog map over the same cells.
+
+        Raises:
+            MapFormatError: It lies over other cells.
+        """
+        return self._combined(self._cells & ~self._same(other))
+
+    def _same(self, other: FogMap) -> npt.NDArray[np.bool_]:
+        mine = (self.shape, self.width, self.height, self.world_offset)
+        theirs = (other.shape, other.width, other.height, other.world_offset)
+        if mine != theirs:
+            raise MapFormatError(
+                f"the fog maps lie over other cells: shape, width, height and offset are {mine} "
+                f"and {theirs}"
+            )
+        return other._cells
+
+    def _combined(self, cells: npt.NDArray[np.bool_]) -> FogMap:
+        made = FogMap(
+            self.width, self.height, self.resolution, self.world_offset, device=self.device
+        )
+        made._cells[:] = cells
+        made._stale[:] = True
+        return made
+
     def reset(self) -> None:
         """Cover the whole world with fog again."""
         self._cells[:] = False
