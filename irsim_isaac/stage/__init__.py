@@ -1,0 +1,37 @@
+"""A USD stage to geometry, occupancy, obstacles, robots, an IR-SIM world; and back."""
+
+from irsim_isaac.stage.geometry import Geometry, Part, read_geometry
+from irsim_isaac.stage.lidar import lidar_profile
+from irsim_isaac.stage.obstacles import LowObject, Obstacle, Obstacles, read_obstacles
+from irsim_isaac.stage.opening import open_stage
+from irsim_isaac.stage.robot_files import load_robot, robot_names
+from irsim_isaac.stage.robots import lidar_mounts, robot_specs, robot_starts, start_pose
+from irsim_isaac.stage.units import StageUnits, gf_quaternion, quaternion_xyzw, stage_units
+from irsim_isaac.stage.wheeled import WheeledRobot, add_wheeled_robot
+from irsim_isaac.stage.world import World, build_world
+
+__all__ = [
+    "Geometry",
+    "LowObject",
+    "Obstacle",
+    "Obstacles",
+    "Part",
+    "StageUnits",
+    "WheeledRobot",
+    "World",
+    "add_wheeled_robot",
+    "build_world",
+    "gf_quaternion",
+    "lidar_mounts",
+    "lidar_profile",
+    "load_robot",
+    "open_stage",
+    "quaternion_xyzw",
+    "read_geometry",
+    "read_obstacles",
+    "robot_names",
+    "robot_specs",
+    "robot_starts",
+    "stage_units",
+    "start_pose",
+]
