@@ -11,16 +11,13 @@ import typer
 from typer.main import get_command
 
 from irsim_isaac import __version__
-from irsim_isaac.cli import validate
+from irsim_isaac.cli import stage, validate, world
+from irsim_isaac.cli.exit_codes import BAD_INPUT, GOOD
 from irsim_isaac.errors import IrsimIsaacError
 
-__all__ = ["BAD_INPUT", "COMMANDS", "EXCEEDED", "GOOD", "app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
 
-GOOD = 0
-EXCEEDED = 1
-BAD_INPUT = 2
-
-COMMANDS = (validate,)
+COMMANDS = (world, stage, validate)
 """The command modules, in the order of the help."""
 
 app = typer.Typer(

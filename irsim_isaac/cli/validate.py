@@ -1,29 +1,101 @@
-"""``irsim-isaac validate``: two simulators, the same commands, and where they disagree."""
+"""``irsim-isaac validate`` and ``demo``: two simulators, one drive, and where they disagree."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from irsim_isaac.cli.exit_codes import EXCEEDED
+from irsim_isaac.cli.progress import drawn_progress
+
+if TYPE_CHECKING:
+    from irsim_isaac.validation import Scenario, Validation
+
 __all__ = ["register"]
+
+Output = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     app.command("validate")(validate)
+    app.command("demo")(demo)
 
 
 def validate(
-    scenario: Annotated[Path, typer.Argument(help="The scenario, a YAML file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
+    scenario: Annotated[str, typer.Argument(help="A scenario: a YAML file, or a bundled name.")],
+    output: Output,
     left: Annotated[
         str | None, typer.Option(help="The left simulator, in place of the scenario's.")
     ] = None,
     right: Annotated[
         str | None, typer.Option(help="The right simulator, in place of the scenario's.")
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Drive two simulators through a scenario and report where they disagree."""
+    from irsim_isaac.validation import find_scenario, load_scenario
+
+    _validate(load_scenario(find_scenario(scenario)), output, left, right, json_output)
+
+
+def demo(output: Output = Path("out/demo"), json_output: Json = False) -> None:
+    """Validate IR-SIM against PhysX in the demo warehouse, or say what takes PhysX's place."""
+    from importlib.util import find_spec
+
+    from irsim_isaac.validation import find_scenario, load_scenario
+
+    name = "warehouse"
+    if find_spec("ovphysx") is None:
+        name = "warehouse_kinematic"
+        typer.echo(
+            "There is no ovphysx here: the kinematic StageSimulator takes the place of PhysX.",
+            err=True,
+        )
+    _validate(load_scenario(find_scenario(name)), output, None, None, json_output)
+
+
+def _validate(
+    scenario: Scenario, output: Path, left: str | None, right: str | None, json_output: bool
+) -> None:
+    from irsim_isaac.files import writing_directory
+    from irsim_isaac.validation import require_report_packages, validate, write_report
+
+    require_report_packages()
+    with writing_directory(output) as folder:
+        with drawn_progress() as progress:
+            result = validate(scenario, folder, left=left, right=right, progress=progress)
+        content = write_report(result, folder)
+    if json_output:
+        typer.echo(json.dumps(content, allow_nan=False))
+    else:
+        _print(result, output)
+    if not result.comparison.passed:
+        raise typer.Exit(EXCEEDED)
+
+
+def _print(result: Validation, output: Path) -> None:
+    """Print the table of differences, the verdict and where the report lies."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from irsim_isaac.validation import differences
+
+    table = Table(
+        title=f"{result.scenario.title}: {result.left.name} beside {result.right.name}",
+        title_justify="left",
+    )
+    for heading in ("difference", "value", "note"):
+        table.add_column(heading, justify="right" if heading == "value" else "left")
+    for row in differences(result):
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    for item in result.comparison.exceeded:
+        console.print(f"exceeded: {item}", markup=False, highlight=False)
+    # Paths are printed whole, however narrow the terminal.
+    typer.echo(f"{result.seconds:.1f} s; report: {output / 'report.html'}")
