@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from irsim_isaac.lidar.assembler import ScanAssembler
+from irsim_isaac.lidar.check import check_scan
 from irsim_isaac.lidar.emitters import EmitterState
+from irsim_isaac.lidar.frames import read_frames, write_frames
 from irsim_isaac.lidar.generic_model_output import (
     VALID,
     AuxType,
@@ -24,6 +27,12 @@ from irsim_isaac.lidar.laser_scan_message import (
     Ros2LaserScanMessageImpl,
     Ros2Message,
 )
+from irsim_isaac.lidar.other_sources import (
+    gmo_from_scan_buffer,
+    scan_from_flat_scan,
+    scan_from_raycast,
+    scan_from_rotating_lidar,
+)
 from irsim_isaac.lidar.profile import LidarProfile, lidar_profiles
 from irsim_isaac.lidar.returns import ReturnSelection, Strategy
 from irsim_isaac.lidar.scan import Producer, scan_from_gmo
@@ -44,11 +53,19 @@ __all__ = [
     "Ros2LaserScanMessage",
     "Ros2LaserScanMessageImpl",
     "Ros2Message",
+    "ScanAssembler",
     "ScanMetadata",
     "Strategy",
     "array_message",
+    "check_scan",
+    "gmo_from_scan_buffer",
     "graph_message",
     "lidar_profiles",
+    "read_frames",
+    "scan_from_flat_scan",
     "scan_from_gmo",
+    "scan_from_raycast",
+    "scan_from_rotating_lidar",
     "srtx_message",
+    "write_frames",
 ]

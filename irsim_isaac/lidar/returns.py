@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +19,14 @@ from irsim_isaac.lidar.generic_model_output import (
 )
 from irsim_isaac.lidar.profile import LidarProfile
 
-__all__ = ["PlanarReturns", "ReturnSelection", "Strategy", "planar_returns"]
+__all__ = [
+    "PlanarReturns",
+    "ReturnSelection",
+    "Strategy",
+    "levelled_profile",
+    "planar_returns",
+    "tilt_of",
+]
 
 Strategy: TypeAlias = Literal["nearest", "first", "last", "mean", "strongest"]
 STRATEGIES: tuple[Strategy, ...] = ("nearest", "first", "last", "mean", "strongest")
@@ -34,7 +41,7 @@ _PLANAR_SLOPE = math.tan(math.radians(1.0))
 _PLANAR_HEIGHT = 0.02
 _RADIANS = np.float32(math.pi / 180.0)
 # Few enough for what is computed on the way to stay in the cache of the processor.
-_BATCH = 32768
+_BATCH = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,7 @@ def planar_returns(
         raise ScanError(f"frameOfReference is {reference.name}, expected SENSOR or WORLD")
     if reference is FrameOfReference.WORLD and coords is CoordsType.SPHERICAL:
         raise ScanError("frameOfReference is WORLD with spherical coordinates, expected SENSOR")
-    tilt = _tilt(gmo, selection)
+    tilt = tilt_of(gmo, selection)
     for start in range(0, gmo.numElements, _BATCH):
         batch = slice(start, min(start + _BATCH, gmo.numElements))
         yield _batch_returns(gmo, profile, selection, tilt, batch)
@@ -239,8 +246,28 @@ def _of_ring(
     return _subset(indices, np.flatnonzero(np.searchsorted(edges, elevations) == ring))
 
 
-def _tilt(gmo: GenericModelOutput, selection: ReturnSelection) -> tuple[float, float]:
-    """Return roll and pitch [rad]."""
+def levelled_profile(profile: LidarProfile, tilt: tuple[float, float]) -> LidarProfile:
+    """Return the beams of a lidar as they lie when its returns are levelled.
+
+    Upside down, a clockwise sensor turns counter-clockwise and its window is mirrored.
+
+    Args:
+        profile: The lidar.
+        tilt: Roll and pitch [rad].
+    """
+    if math.cos(tilt[0]) * math.cos(tilt[1]) >= 0.0:
+        return profile
+    angle_min = profile.angle_min if profile.full_circle else -profile.angle_max
+    return replace(profile, clockwise=not profile.clockwise, angle_min=angle_min)
+
+
+def tilt_of(gmo: GenericModelOutput, selection: ReturnSelection) -> tuple[float, float]:
+    """Return roll and pitch of the sensor [rad].
+
+    Args:
+        gmo: The frame, which may carry the sensor's orientation.
+        selection: Says where the tilt comes from.
+    """
     if selection.tilt != "frame":
         return selection.tilt
     x, y, z, w = (float(value) for value in gmo.frameStart.orientation)

@@ -10,10 +10,16 @@ import numpy.typing as npt
 
 from irsim_isaac.errors import ScanError
 from irsim_isaac.lidar.beams import Beams, beam_positions, finite_ranges
-from irsim_isaac.lidar.generic_model_output import GenericModelOutput
+from irsim_isaac.lidar.generic_model_output import CoordsType, GenericModelOutput
 from irsim_isaac.lidar.isaac_producers import ScanMetadata, graph_message, srtx_message
 from irsim_isaac.lidar.profile import LidarProfile
-from irsim_isaac.lidar.returns import ReturnSelection, Strategy, planar_returns
+from irsim_isaac.lidar.returns import (
+    ReturnSelection,
+    Strategy,
+    levelled_profile,
+    planar_returns,
+    tilt_of,
+)
 from irsim_isaac.msg import Header, LaserScan
 
 __all__ = ["Producer", "scan_from_gmo", "scan_message"]
@@ -131,27 +137,30 @@ def scan_from_gmo(
         own_body=own_body,
         own_objects=own_objects,
     )
-    beams = Beams(profile, strategy=strategy)
+    levelled = levelled_profile(profile, tilt_of(gmo, selection))
+    beams = Beams(levelled, strategy=strategy)
     for returns in planar_returns(gmo, profile, selection):
         beams.add(
-            beam_positions(returns.bearings, profile),
+            beam_positions(returns.bearings, levelled),
             returns.ranges,
             returns.strengths,
             blocked=returns.blocked,
         )
     ranges, intensities = beams.values()
     return scan_message(
-        profile,
+        levelled,
         ranges,
         intensities,
-        stamp=first_beam_time(gmo, profile) if stamp is None else stamp,
+        stamp=first_beam_time(gmo, profile, clockwise=levelled.clockwise)
+        if stamp is None
+        else stamp,
         frame_id=frame_id,
         seq=seq,
         finite=finite,
     )
 
 
-def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile) -> float:
+def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile, *, clockwise: bool) -> float:
     """Return when the beam at ``angle_min`` was measured, for a frame of a whole scan [s].
 
     The earliest element tells when the scan began, corrected by the beams before it, though
@@ -161,6 +170,7 @@ def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile) -> float:
     Args:
         gmo: The frame.
         profile: The lidar.
+        clockwise: Whether the beams of the scan are measured clockwise.
     """
     step = abs(profile.time_increment)
     start = gmo.frameStart.timestampNs
@@ -170,7 +180,7 @@ def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile) -> float:
     first = gmo.timestampNs + least
     if least == int(offsets.max()):
         first = began
-    elif step and gmo.elementsCoordsType.name == "SPHERICAL":
+    elif step and gmo.elementsCoordsType is CoordsType.SPHERICAL:
         earliest = int(np.argmin(offsets))
         position = beam_positions(np.radians(gmo.x[earliest : earliest + 1]), profile)[0]
         if 0.0 <= position < profile.beam_count:
@@ -178,5 +188,5 @@ def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile) -> float:
             before = profile.beam_count - 1 - beam if profile.clockwise else beam
             corrected = first - round(before * step * 1e9)
             first = max(corrected, min(began, first)) if began <= first else corrected
-    span = step * (profile.beam_count - 1) if profile.clockwise else 0.0
-    return first * 1e-9 + span
+    span = step * (profile.beam_count - 1) if clockwise else 0.0
+    return round(first * 1e-9 + span, 9)
