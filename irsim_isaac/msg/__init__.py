@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irsim_isaac.msg.driving import drive
 from irsim_isaac.msg.geometry import (
     Point,
     Pose,
@@ -44,4 +45,5 @@ __all__ = [
     "TwistWithCovariance",
     "Vector3",
     "WorldState",
+    "drive",
 ]

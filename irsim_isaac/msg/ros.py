@@ -579,15 +579,17 @@ def _rosbags(generation: Generation) -> _Rosbags:
     return _Rosbags(_typestore(generation), generation)
 
 
+_NAMES = {cls: name.replace("/", "/msg/") for cls, name in ROS_TYPES.items()}
+
+
 def _type_name(cls: type[Message]) -> str:
     try:
-        package, _, leaf = ROS_TYPES[cls].partition("/")
+        return _NAMES[cls]
     except KeyError:
         raise TypeError(
             f"found a {cls.__name__}, expected a message with a ROS type: "
             + ", ".join(sorted(known.__name__ for known in ROS_TYPES))
         ) from None
-    return f"{package}/msg/{leaf}"
 
 
 # Anything that a value of the wrong type or size sets off inside a serialiser.
