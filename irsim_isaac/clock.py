@@ -6,12 +6,23 @@ the first, exactly, and a million steps later still.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from irsim_isaac.errors import SimulatorError
 
-__all__ = ["Seconds", "SteppedClock", "exact_seconds", "sub_step_count"]
+__all__ = [
+    "PacedClock",
+    "Seconds",
+    "StepEvent",
+    "StepWatch",
+    "SteppedClock",
+    "exact_seconds",
+    "sub_step_count",
+]
 
 Seconds: TypeAlias = "Fraction | float | int | str"
 """A time [s]: a number, or text such as ``"1/60"``."""
@@ -120,3 +131,139 @@ class SteppedClock:
     def reset(self) -> None:
         """Go back to the start."""
         self._count = 0
+
+
+class PacedClock:
+    """Tells how many whole steps are due beside a clock on the wall.
+
+    Steps that were told once are not told again, whatever the wall clock does: when it goes
+    backward, nothing is due until it has caught up.
+
+    Args:
+        step: The length of a step [s].
+        pace: Simulated seconds a second of the wall clock.
+        now: Reads the wall clock [s].
+    """
+
+    def __init__(
+        self, step: Seconds, *, pace: float = 1.0, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._step = _positive(step, "step time")
+        self._pace = _positive(pace, "simulated time of a second")
+        self._now = now
+        self._told = 0
+        self._gone = Fraction(0)
+        self._since: Fraction | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether time goes on."""
+        return self._since is not None
+
+    def resume(self) -> None:
+        """Let time go on from here; it stands still until the first call."""
+        if self._since is None:
+            self._since = Fraction(self._now())
+
+    def pause(self) -> None:
+        """Let time stand still."""
+        self._gone = self._elapsed()
+        self._since = None
+
+    def reset(self) -> None:
+        """Go back to the start; time goes on if it did."""
+        self._told = 0
+        self._gone = Fraction(0)
+        if self._since is not None:
+            self._since = Fraction(self._now())
+
+    def due(self) -> int:
+        """Return how many steps have become due since the last call."""
+        whole = self._elapsed() * self._pace / self._step
+        steps = max(0, whole.numerator // whole.denominator - self._told)
+        self._told += steps
+        return steps
+
+    def wait(self) -> float:
+        """Return how long it is until the next step is due [s]; inf while time stands still."""
+        if self._since is None:
+            return float("inf")
+        left = (self._told + 1) * self._step / self._pace - self._elapsed()
+        return max(0.0, float(left))
+
+    def _elapsed(self) -> Fraction:
+        if self._since is None:
+            return self._gone
+        return self._gone + Fraction(self._now()) - self._since
+
+
+StepKind: TypeAlias = Literal["first", "next", "repeated", "skipped", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """What a stamp says about the step before it.
+
+    Attributes:
+        kind: ``"next"`` is one step on, ``"repeated"`` the same step again, ``"skipped"``
+            several steps on, ``"backward"`` an earlier step, as after a reset.
+        count: The whole count of steps that the stamp stands for.
+        steps: From the stamp before to this one; negative backward.
+    """
+
+    kind: StepKind
+    count: int
+    steps: int
+
+
+class StepWatch:
+    """Watches the stamps of a simulator that somebody else steps.
+
+    Args:
+        step: The length of its steps [s].
+
+    Attributes:
+        repeated: How many stamps came twice.
+        skipped: How many steps were never seen.
+        backward: How often time went backward.
+    """
+
+    _ON_THE_GRID = Fraction(1, 1000)
+
+    def __init__(self, step: Seconds) -> None:
+        self._step = _positive(step, "step time")
+        self._last: int | None = None
+        self.repeated = 0
+        self.skipped = 0
+        self.backward = 0
+
+    def see(self, stamp: Seconds) -> StepEvent:
+        """Take the next stamp.
+
+        Args:
+            stamp: The time of the simulator [s].
+
+        Raises:
+            SimulatorError: The stamp is no whole count of steps.
+        """
+        exact = exact_seconds(stamp) / self._step
+        count = round(exact)
+        if abs(exact - count) > self._ON_THE_GRID:
+            raise SimulatorError(
+                f"the stamp {float(exact_seconds(stamp)):g} s is {float(exact):g} steps of "
+                f"{float(self._step):g} s; a whole count was expected"
+            )
+        last, self._last = self._last, count
+        if last is None:
+            return StepEvent("first", count, 0)
+        steps = count - last
+        if steps == 1:
+            return StepEvent("next", count, 1)
+        if steps == 0:
+            self.repeated += 1
+            return StepEvent("repeated", count, 0)
+        if steps > 0:
+            self.skipped += steps - 1
+            return StepEvent("skipped", count, steps)
+        self.backward += 1
+        return StepEvent("backward", count, steps)
