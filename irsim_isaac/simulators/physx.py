@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from irsim_isaac.errors import SimulatorError
 from irsim_isaac.msg import (
     ContactState,
     Header,
+    LaserScan,
     ObjectState,
     Odometry,
     Point,
@@ -99,6 +100,8 @@ class PhysxSimulator(SteppedSimulator):
         SimulatorError: A robot cannot be placed or driven, or PhysX cannot load the stage.
     """
 
+    _KIND: ClassVar[str] = "physx"
+
     def __init__(
         self,
         *,
@@ -112,7 +115,7 @@ class PhysxSimulator(SteppedSimulator):
         floor: float = 0.0,
         noise: bool = False,
     ) -> None:
-        super().__init__("physx", robots, step_time=step_time, seed=seed)
+        super().__init__(self._KIND, robots, step_time=step_time, seed=seed)
         if drive_by not in ("wheels", "body"):
             raise SimulatorError(f"physx: drive_by must be 'wheels' or 'body', found {drive_by!r}")
         self._sub_steps = sub_step_count(step_time, sub_step)
@@ -133,7 +136,7 @@ class PhysxSimulator(SteppedSimulator):
         """Write the overlay, and take from the stage what is needed of it."""
         from irsim_isaac.stage import read_geometry, stage_units
 
-        stage = open_overlay(path, self._folder)
+        stage = self._open(path)
         self._frame = StageFrame(stage_units(stage))
         self._drives: dict[str, RobotDrive] = {}
         standing: dict[str, Matrix] = {}
@@ -154,7 +157,8 @@ class PhysxSimulator(SteppedSimulator):
         if taken:
             raise SimulatorError(f"physx: a robot and a body of the stage are named '{taken[0]}'")
         self._report_contacts(stage, list(roots.values()))
-        stage.GetRootLayer().Save()
+        self._roots = roots
+        self._written(stage)
         places = {name: standing.get(name, self._starts[name]) for name in roots}
         self._caster = ray_caster(
             read_geometry(stage),
@@ -168,6 +172,18 @@ class PhysxSimulator(SteppedSimulator):
         # The deepest prim that holds a collider is what it belongs to.
         self._owners.sort(key=lambda item: -len(item[0]))
         self._ids = {name: index for index, name in enumerate(self._names())}
+
+    def _open(self, path: str | os.PathLike[str]) -> Any:
+        """Return the stage to add to; what is authored goes to a layer of our own."""
+        return open_overlay(path, self._folder)
+
+    def _written(self, stage: Any) -> None:
+        """Keep what was added to the stage."""
+        stage.GetRootLayer().Save()
+
+    def _start_engine(self) -> PhysxEngine:
+        """Return the engine with the stage at its start."""
+        return PhysxEngine(self._folder / "overlay.usda")
 
     def _names(self) -> list[str]:
         return [*self._robots, *(body.name for body in self._bodies)]
@@ -221,7 +237,7 @@ class PhysxSimulator(SteppedSimulator):
     def _restart(self, seed: int) -> None:
         if self._engine is not None:
             self._engine.close()
-        self._engine = PhysxEngine(self._folder / "overlay.usda")
+        self._engine = self._start_engine()
         self._rig.seed = seed
         self._centres = self._engine.mass_centres
         self._before = dict.fromkeys(self._robots, REST)
@@ -246,12 +262,16 @@ class PhysxSimulator(SteppedSimulator):
                 for name, drive in watched.items():
                     drive.sub_step(engine, elapsed, motions[name])
             engine.step(self._sub_step)
-            for path, points in engine.contacts().items():
-                owner = self._owner(path)
-                if owner is not None:
-                    touched.setdefault(owner, []).extend(points)
+            self._gather(engine, touched)
         self._keep_contacts(touched)
         self._refresh()
+
+    def _gather(self, engine: PhysxEngine, touched: dict[str, list[ContactPoint]]) -> None:
+        """Add what the last step of the solver found to what each object touched."""
+        for path, points in engine.contacts().items():
+            owner = self._owner(path)
+            if owner is not None:
+                touched.setdefault(owner, []).extend(points)
 
     def _owner(self, path: str) -> str | None:
         """Return the object that a prim belongs to."""
@@ -327,7 +347,10 @@ class PhysxSimulator(SteppedSimulator):
         """Read where everything is now, and let the lidars know."""
         self._motions = self._read_motions()
         self._caster.move({name: motion.pose for name, motion in self._motions.items()})
-        self._scans: dict[str, list[Any]] | None = None
+
+    def _scans_of(self, name: str, motion: Motion, stamp: float, seq: int) -> list[LaserScan]:
+        """Return the scans of a robot now."""
+        return self._rig.scans(name, motion.pose, self._caster, stamp=stamp, seq=seq)
 
     def _capture(self) -> WorldState:
         stamp, seq = self._clock.stamp, self._clock.count
@@ -335,11 +358,7 @@ class PhysxSimulator(SteppedSimulator):
         for name in self._names():
             motion, touch = self._motions[name], self._touches[name]
             spec = self._robots.get(name)
-            scans = (
-                self._rig.scans(name, motion.pose, self._caster, stamp=stamp, seq=seq)
-                if spec is not None
-                else []
-            )
+            scans = self._scans_of(name, motion, stamp, seq) if spec is not None else []
             total = sum(
                 (
                     contact.force * np.array([contact.normal.x, contact.normal.y, contact.normal.z])
