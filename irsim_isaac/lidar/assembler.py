@@ -36,6 +36,8 @@ Turns: TypeAlias = npt.NDArray[np.float64]
 _WHOLE_GAP = 0.25
 # Emitters of one column look to both sides of it, so a turn with rings ends a little later.
 _RING_SLACK = 0.05
+# A frame that comes after more than this many times the shortest interval follows a lost one.
+_NEXT_FRAME = 1.5
 
 
 @dataclass(slots=True)
@@ -105,6 +107,9 @@ class ScanAssembler:
     _emitted: int | None = field(default=None, init=False, repr=False)
     _last_element: tuple[int, float] | None = field(default=None, init=False, repr=False)
     _last_time: int | None = field(default=None, init=False, repr=False)
+    _last_frame: int | None = field(default=None, init=False, repr=False)
+    _interval: int | None = field(default=None, init=False, repr=False)
+    _covered: float = field(default=math.inf, init=False, repr=False)
     _empty_in_a_row: int = field(default=0, init=False, repr=False)
     _warned: bool = field(default=False, init=False, repr=False)
 
@@ -174,6 +179,7 @@ class ScanAssembler:
     def _forget(self) -> None:
         self._turns.clear()
         self._first_turn = self._emitted = self._last_element = self._last_time = None
+        self._last_frame = self._interval = None
 
     def _count_empty(self) -> None:
         self.empty_frames += 1
@@ -257,7 +263,7 @@ class ScanAssembler:
             places = places[ordered]
             gaps = np.diff(places, append=places[0] + turn)
             widest = int(np.argmax(gaps))
-            if gaps[widest] < _WHOLE_GAP * turn:
+            if gaps[widest] < max(_WHOLE_GAP * turn, 1.5):
                 return elements, None
             ordered, places = np.roll(ordered, -widest - 1), np.roll(places, -widest - 1)
         else:
@@ -332,8 +338,12 @@ class ScanAssembler:
             # The frame ends where the next one begins: the beam there belongs to the next.
             covered = float(progress[-1]) + (end - int(times[-1])) * 1e-9 * rate - 1.0
             high = max(high, covered)
-        elif high - low > (1.0 - _WHOLE_GAP) * turn and int(low // turn) == int(high // turn):
-            low, high = low // turn * turn, low // turn * turn + profile.beam_count - 0.5
+        elif gmo.timestampNs <= int(times[0]):
+            low = min(low, float(progress[0]) - (int(times[0]) - gmo.timestampNs) * 1e-9 * rate)
+        if self._follows(gmo) and self._covered < low < self._covered + turn:
+            # No frame is missing between the last one and this one.
+            low = self._covered
+        self._covered = high
         closed = profile.beam_count > turn + 0.5
         for number in range(max(int(low // turn), first_turn), int(high // turn) + 1):
             if self._emitted is not None and number <= self._emitted:
@@ -352,6 +362,15 @@ class ScanAssembler:
                 element = int(inside[0]) if inside.size else 0
                 ahead = (float(progress[element]) - number * turn - 0.5) / rate
                 opened.start = int(times[element]) * 1e-9 - ahead
+
+    def _follows(self, gmo: GenericModelOutput) -> bool:
+        """Tell whether the frame comes right after the last one, by the time between them."""
+        last, self._last_frame = self._last_frame, gmo.timestampNs
+        if last is None:
+            return False
+        interval = gmo.timestampNs - last
+        known, self._interval = self._interval, min(interval, self._interval or interval)
+        return interval <= _NEXT_FRAME * (known or interval)
 
     def _finished(self, profile: LidarProfile, turn: float, reached: float) -> list[LaserScan]:
         """Hand out the turns that are complete or that the sensor has left behind."""
