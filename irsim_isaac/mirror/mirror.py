@@ -1,0 +1,459 @@
+"""Two simulators kept in step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from irsim_isaac.clock import exact_seconds
+from irsim_isaac.errors import MirrorError
+from irsim_isaac.mirror.bindings import Binding, Direction, PlanarPose, bind_by_name
+from irsim_isaac.mirror.monitor import DivergenceMonitor
+from irsim_isaac.msg import (
+    ObjectState,
+    Odometry,
+    Point,
+    Pose,
+    PoseWithCovariance,
+    Quaternion,
+    Twist,
+    WorldState,
+)
+from irsim_isaac.simulators import Simulator
+
+__all__ = ["Commands", "Counts", "Mirror", "Policy"]
+
+Commands: TypeAlias = Callable[[WorldState], Mapping[str, Twist]]
+"""What to command next, by left names, from the leader's state."""
+
+
+_PARKING_STEP = 2.0
+"""Between two parked objects [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the mirror does with what is not as it should be.
+
+    Attributes:
+        new: An object that was not there at the start is counted and ignored, or an error.
+        vanished: An object that is not there any more is parked, or an error.
+        parking: Where objects are parked: x, y [m] in the left world, one beside the other; None to
+            leave them standing where they were last.
+        tilted: A body beyond its tilt limit leaves its other self where it is, or is an error.
+        drift: A standing object that stands elsewhere on the other side is noted, or an error.
+        drift_tolerance: How far standing objects may be apart [m].
+    """
+
+    new: Literal["ignore", "error"] = "ignore"
+    vanished: Literal["park", "error"] = "park"
+    parking: tuple[float, float] | None = None
+    tilted: Literal["hold", "error"] = "hold"
+    drift: Literal["note", "error"] = "note"
+    drift_tolerance: float = 1e-3
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far.
+
+    Attributes:
+        steps: States of the leader that were taken in.
+        writes: Objects that were moved.
+        repeated: States that came again with the time of the last one.
+        skipped: Steps of the leader that never came.
+        backwards: Times that the leader's time went back.
+        late: Calls that had to leave steps of the follower for later.
+        new: Names of objects that came after the start.
+        vanished: Names of objects that are gone.
+        held: Times that a tilted body held its other self.
+        drifted: How far each standing object is from its other self [m], beyond the tolerance.
+    """
+
+    steps: int = 0
+    writes: int = 0
+    repeated: int = 0
+    skipped: int = 0
+    backwards: int = 0
+    late: int = 0
+    new: set[str] = field(default_factory=set)
+    vanished: set[str] = field(default_factory=set)
+    held: int = 0
+    drifted: dict[str, float] = field(default_factory=dict)
+
+
+class Mirror:
+    """Keeps two simulators in step.
+
+    ``"follow"`` moves the right objects to where the left ones are, ``"lead"`` the left ones to
+    where the right ones are, ``"beside"`` gives both sides the same commands and moves nothing.
+    A binding may go another way than the rest. The leader is the left simulator but for
+    ``"lead"``; the follower is stepped until its time is the leader's, then what is to be moved
+    is written, on each side all or nothing.
+
+    One step length must be a whole multiple of the other. Times are whole counts of steps, so
+    that nothing drifts.
+
+    Args:
+        left: One simulator.
+        right: The other; the follower must be one that is stepped.
+        bindings: Which object is which; None to bind by name.
+        direction: Who moves whom.
+        policy: What to do with what is not as it should be.
+        monitor: Told of every pair of poses; None to leave that out.
+        commands: What to command next; None for nothing.
+
+    Raises:
+        MirrorError: The steps do not fit, or a bound object is not there.
+    """
+
+    def __init__(
+        self,
+        left: Simulator,
+        right: Simulator,
+        *,
+        bindings: Sequence[Binding] | None = None,
+        direction: Direction = "beside",
+        policy: Policy | None = None,
+        monitor: DivergenceMonitor | None = None,
+        commands: Commands | None = None,
+    ) -> None:
+        if direction not in ("follow", "lead", "beside"):
+            raise MirrorError(
+                f"direction is {direction!r}; 'follow', 'lead' or 'beside' was expected"
+            )
+        self.left, self.right = left, right
+        self.direction = direction
+        self.policy = policy or Policy()
+        self.monitor = monitor
+        self.commands = commands
+        self.counts = Counts()
+        self._leader, self._follower = (right, left) if direction == "lead" else (left, right)
+        if self._follower.drive != "step":
+            raise MirrorError(
+                f"the follower '{self._follower.name}' runs by itself; one that is stepped was "
+                f"expected (direction '{direction}')"
+            )
+        self._ratio = _step_ratio(self._leader, self._follower)
+        self._given = None if bindings is None else tuple(bindings)
+        self._bound: tuple[Binding, ...] = ()
+        self._moved: tuple[tuple[Binding, Direction], ...] = ()
+        self._by_left: dict[str, Binding] = {}
+        self._known: frozenset[str] = frozenset()
+        self._standing: frozenset[str] = frozenset()
+        self._issued: Mapping[str, Twist] = {}
+        self._count = 0
+        self._follower_count = 0
+        self._parked: dict[str, int] = {}
+        self._states: dict[str, WorldState] = {}
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        """The bindings in use; empty before the start."""
+        return self._bound
+
+    @property
+    def left_state(self) -> WorldState:
+        """The last state of the left simulator."""
+        return self._state("left")
+
+    @property
+    def right_state(self) -> WorldState:
+        """The last state of the right simulator; before the last write, where that moved it."""
+        return self._state("right")
+
+    def _state(self, side: str) -> WorldState:
+        if side not in self._states:
+            raise MirrorError("the mirror has not been started")
+        return self._states[side]
+
+    def start(self, seed: int | None = None) -> None:
+        """Put both simulators to their start, bind their objects and move what is to be moved.
+
+        Args:
+            seed: The seed of both resets; None for their own.
+
+        Raises:
+            MirrorError: A bound object is not there, or a standing one stands elsewhere and
+                the policy calls that an error.
+        """
+        self.counts = Counts()
+        self._begin(self.left.reset(seed), self.right.reset(seed))
+
+    def _begin(self, left: WorldState, right: WorldState) -> None:
+        self._states = {"left": left, "right": right}
+        self._count = self._follower_count = 0
+        self._parked.clear()
+        if self.monitor is not None:
+            self.monitor.reset()
+        self._bind(left, right)
+        self._check_standing(left, right)
+        self._move(left, right)
+        self._watch()
+
+    def run(self, steps: int) -> None:
+        """Step a leader and bring the follower along.
+
+        Args:
+            steps: How many steps of the leader.
+
+        Raises:
+            MirrorError: The mirror has not been started, or the leader runs by itself.
+        """
+        if self._leader.drive != "step":
+            raise MirrorError(
+                f"the leader '{self._leader.name}' runs by itself; connect() to it, it is not run"
+            )
+        state = self._state(self._leader_side)
+        for _ in range(steps):
+            self._issued = {} if self.commands is None else self.commands(state)
+            state = self._leader.step(self._side_commands(self._leader_side))
+            self.advance(state)
+
+    def connect(self) -> None:
+        """Let a leader that runs by itself call the mirror after each of its steps.
+
+        Each call takes the follower one step at most; what is left is counted and made up for
+        when there is time.
+        """
+        self._leader.on_step = self._live
+
+    def _live(self, state: WorldState) -> None:
+        if self.commands is not None:
+            self._issued = self.commands(state)
+        self.advance(state, most=1)
+
+    @property
+    def _leader_side(self) -> Literal["left", "right"]:
+        return "right" if self.direction == "lead" else "left"
+
+    def advance(self, state: WorldState, *, most: int | None = None) -> None:
+        """Bring the follower to a state of the leader. This is the one step of a mirror.
+
+        A state that comes again is counted and left; where the time went back, the follower
+        starts again; where the leader skipped steps, the follower makes up for them.
+
+        Args:
+            state: The leader's new state.
+            most: How many steps of the follower to take at most; None for all that are due.
+
+        Raises:
+            MirrorError: What the policy calls an error. Nothing has been moved then.
+        """
+        numerator, denominator, leader_step = self._ratio
+        count = round(state.header.stamp / leader_step)
+        if count == self._count and self._count:
+            self.counts.repeated += 1
+            return
+        if count < self._count:
+            self.counts.backwards += 1
+            follower = self._follower.reset()
+            pair = (state, follower) if self._leader_side == "left" else (follower, state)
+            self._begin(*pair)
+            self._count = count
+            # From here on both count from where the leader now is.
+            self._follower_count = count * numerator // denominator
+            return
+        self.counts.skipped += count - self._count - 1
+        self.counts.steps += 1
+        self._count = count
+        due = count * numerator // denominator - self._follower_count
+        taken = due if most is None else min(due, most)
+        if taken < due:
+            self.counts.late += 1
+        side: Literal["left", "right"] = "left" if self.direction == "lead" else "right"
+        follower = self._states[side]
+        if taken:
+            commands = self._side_commands(side)
+            for _ in range(taken):
+                follower = self._follower.step(commands)
+            self._follower_count += taken
+        self._states[self._leader_side] = state
+        self._states[side] = follower
+        self._move(self._states["left"], self._states["right"])
+        self._watch()
+
+    def _side_commands(self, side: Literal["left", "right"]) -> Mapping[str, Twist]:
+        """Return the commands for the robots that are a side's own."""
+        if not self._issued:
+            return {}
+        mine: dict[str, Twist] = {}
+        for name, twist in self._issued.items():
+            binding = self._by_left.get(name)
+            if binding is None:
+                raise MirrorError(
+                    f"a command for '{name}', which is bound to nothing; bound are: "
+                    f"{', '.join(self._by_left) or 'none'}"
+                )
+            way = binding.direction or self.direction
+            if side == "left" and way in ("follow", "beside"):
+                mine[name] = twist
+            elif side == "right" and way in ("lead", "beside"):
+                mine[binding.right] = binding.twist_to_right(twist)
+        return mine
+
+    def _bind(self, left: WorldState, right: WorldState) -> None:
+        bound = self._given if self._given is not None else bind_by_name(left, right)
+        for side, state, names in (
+            ("left", left, [item.left for item in bound]),
+            ("right", right, [item.right for item in bound]),
+        ):
+            present = {item.name for item in state.objects}
+            missing = [name for name in names if name not in present]
+            if missing:
+                raise MirrorError(
+                    f"the {side} simulator has no object '{missing[0]}', which is bound; it has: "
+                    f"{', '.join(sorted(present)) or 'none'}"
+                )
+        self._bound = bound
+        self._by_left = {item.left: item for item in bound}
+        source = right if self.direction == "lead" else left
+        self._known = frozenset(item.name for item in source.objects)
+        here = {item.name: item for item in left.objects}
+        there = {item.name: item for item in right.objects}
+        self._standing = frozenset(
+            item.left for item in bound if here[item.left].static and there[item.right].static
+        )
+        self._moved = tuple(
+            (item, way)
+            for item in bound
+            if item.left not in self._standing
+            and (way := item.direction or self.direction) != "beside"
+        )
+
+    def _check_standing(self, left: WorldState, right: WorldState) -> None:
+        """Compare what stands on both sides, once."""
+        here = {item.name: item for item in left.objects}
+        there = {item.name: item for item in right.objects}
+        self.counts.drifted = {}
+        for binding in self._bound:
+            if binding.left not in self._standing:
+                continue
+            a = here[binding.left].odom.pose.pose.position
+            b = binding.left_pose(there[binding.right].odom)
+            distance = math.hypot(b[0] - a.x, b[1] - a.y)
+            if distance > self.policy.drift_tolerance:
+                self.counts.drifted[binding.left] = distance
+        if self.counts.drifted and self.policy.drift == "error":
+            name, distance = max(self.counts.drifted.items(), key=lambda item: item[1])
+            raise MirrorError(
+                f"'{name}' stands {distance:.4g} m from its other self, at most "
+                f"{self.policy.drift_tolerance:g} m was expected"
+            )
+
+    def _move(self, left: WorldState, right: WorldState) -> None:
+        """Work out all updates, then write each side's at once."""
+        here = {item.name: item for item in left.objects}
+        there = {item.name: item for item in right.objects}
+        self._notice_new(here if self.direction != "lead" else there)
+        if not self._moved:
+            return
+        to_left: dict[str, Odometry] = {}
+        to_right: dict[str, Odometry] = {}
+        for binding, way in self._moved:
+            a, b = here.get(binding.left), there.get(binding.right)
+            if a is None or b is None:
+                self._vanish(binding, way, a, b, to_left, to_right)
+            elif way == "follow":
+                to_right[binding.right] = binding.to_right(a.odom, b.odom)
+            elif binding.tilt(b.odom) <= binding.tilt_limit:
+                to_left[binding.left] = binding.to_left(b.odom)
+            else:
+                self._hold(binding, b)
+        if to_right:
+            self.right.write(to_right)
+        if to_left:
+            try:
+                self.left.write(to_left)
+            except BaseException:
+                # All or nothing: the right side goes back to where it was.
+                if to_right:
+                    self.right.write({name: there[name].odom for name in to_right})
+                raise
+        self.counts.writes += len(to_left) + len(to_right)
+
+    def _notice_new(self, present: Mapping[str, ObjectState]) -> None:
+        if present.keys() <= self._known:
+            return
+        new = present.keys() - self._known - self.counts.new
+        if new and self.policy.new == "error":
+            raise MirrorError(f"'{min(new)}' was not there at the start and is bound to nothing")
+        self.counts.new |= new
+
+    def _vanish(
+        self,
+        binding: Binding,
+        way: Direction,
+        left: ObjectState | None,
+        right: ObjectState | None,
+        to_left: dict[str, Odometry],
+        to_right: dict[str, Odometry],
+    ) -> None:
+        """Park the object that nothing moves any more, once."""
+        if self.policy.vanished == "error":
+            side, name = ("left", binding.left) if left is None else ("right", binding.right)
+            raise MirrorError(f"the {side} simulator has no object '{name}' any more")
+        self.counts.vanished.add(binding.left)
+        orphan = right if way == "follow" else left
+        if binding.left in self._parked or orphan is None:
+            return
+        place = self._parked[binding.left] = len(self._parked)
+        pose = orphan.odom.pose.pose
+        if way == "follow":
+            x, y, yaw = binding.left_pose(orphan.odom)
+        else:
+            x, y, yaw = pose.position.x, pose.position.y, pose.orientation.to_yaw()
+        if self.policy.parking is not None:
+            x, y = self.policy.parking[0], self.policy.parking[1] + _PARKING_STEP * place
+        parked = Odometry(
+            header=orphan.odom.header,
+            pose=PoseWithCovariance(Pose(Point(x, y, 0.0), Quaternion.from_yaw(yaw))),
+        )
+        if way == "follow":
+            to_right[binding.right] = binding.to_right(parked, orphan.odom)
+        else:
+            to_left[binding.left] = parked
+
+    def _hold(self, binding: Binding, state: ObjectState) -> None:
+        if self.policy.tilted == "error":
+            raise MirrorError(
+                f"'{binding.right}' leans {math.degrees(binding.tilt(state.odom)):.1f} degrees, at "
+                f"most {math.degrees(binding.tilt_limit):.1f} gives it a heading"
+            )
+        self.counts.held += 1
+
+    def _watch(self) -> None:
+        if self.monitor is None:
+            return
+        if self._moved:
+            moved = self._follower.read()
+            self._states["left" if self.direction == "lead" else "right"] = moved
+        here = {item.name: item for item in self._states["left"].objects}
+        there = {item.name: item for item in self._states["right"].objects}
+        pairs: dict[str, tuple[PlanarPose, PlanarPose]] = {}
+        for binding in self._bound:
+            a, b = here.get(binding.left), there.get(binding.right)
+            if a is None or b is None or binding.left in self._standing:
+                continue
+            pose = a.odom.pose.pose
+            left = (pose.position.x, pose.position.y, pose.orientation.to_yaw())
+            pairs[binding.left] = (left, binding.left_pose(b.odom))
+        self.monitor.observe(self._states[self._leader_side].header.stamp, pairs)
+
+
+def _step_ratio(leader: Simulator, follower: Simulator) -> tuple[int, int, float]:
+    """Return follower steps over leader steps as a fraction, and the leader's step [s].
+
+    Raises:
+        MirrorError: Neither step is a whole multiple of the other.
+    """
+    a, b = exact_seconds(leader.step_time), exact_seconds(follower.step_time)
+    ratio = a / b
+    if 1 not in (ratio.numerator, ratio.denominator):
+        raise MirrorError(
+            f"the steps of '{leader.name}' ({float(a):g} s) and '{follower.name}' ({float(b):g} s) "
+            "do not fit; one must be a whole multiple of the other"
+        )
+    return ratio.numerator, ratio.denominator, leader.step_time
