@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from irsim_isaac.stage import StageUnits
 
-__all__ = ["DrivenBody", "HolonomicBase", "RobotDrive", "StageFrame", "WheeledBase", "find_wheels"]
+__all__ = [
+    "DrivenBody",
+    "HolonomicBase",
+    "RobotDrive",
+    "StageFrame",
+    "WheeledBase",
+    "find_slides",
+    "find_wheels",
+]
 
 
 class StageFrame:
@@ -420,6 +428,47 @@ def find_wheels(stage: Usd.Stage, spec: RobotSpec, frame: StageFrame) -> tuple[W
         inverse(body.pose) @ pose,
     )
     return drive, pose
+
+
+def find_slides(
+    stage: Usd.Stage, spec: RobotSpec, frame: StageFrame
+) -> tuple[HolonomicBase, Matrix]:
+    """Find the joints of a robot of the stage that slides along two axes and perhaps turns.
+
+    Args:
+        stage: The stage.
+        spec: The robot, with its prim path and the names of its joints.
+        frame: The stage's units.
+
+    Returns:
+        The drive, and where the base frame stands, shape (4, 4).
+
+    Raises:
+        SimulatorError: The stage has no such articulation, or it slides along other axes.
+    """
+    from irsim_isaac.stage.articulations import find_articulations, measure_robot
+
+    where = f"robot '{spec.name}' at {spec.prim_path}"
+    for articulation in find_articulations(stage):
+        measured = measure_robot(stage, articulation)
+        if articulation.root != spec.prim_path or measured is None:
+            continue
+        pose: Matrix = measured[1]
+        paths = {joint.path.rsplit("/", 1)[-1]: joint for joint in articulation.joints}
+        joints = [paths[name] for name in spec.joints if name in paths]
+        slides = [joint for joint in joints[:2] if joint.kind == "prismatic"]
+        if len(slides) < 2 or any(
+            float(joint.axis @ pose[:3, axis]) < 1.0 - 1e-6 for axis, joint in enumerate(slides)
+        ):
+            raise SimulatorError(
+                f"{where}: two prismatic joints along its own x and y axes were expected, "
+                f"found {spec.joints}"
+            )
+        drive = HolonomicBase(
+            spec, articulation.base, [joint.path for joint in joints], pose, frame.meters
+        )
+        return drive, pose
+    raise SimulatorError(f"{where}: no articulation that slides was found")
 
 
 def _ancestors(prim: Usd.Prim) -> list[Usd.Prim]:

@@ -34,6 +34,7 @@ from irsim_isaac.simulators.drives import (
     StageFrame,
     WheeledBase,
     WheelJoint,
+    find_slides,
     find_wheels,
     write_driven_body,
 )
@@ -142,7 +143,8 @@ class PhysxSimulator(SteppedSimulator):
         standing: dict[str, Matrix] = {}
         for name, spec in self._robots.items():
             if spec.prim_path is not None:
-                self._drives[name], standing[name] = find_wheels(stage, spec, self._frame)
+                find = find_slides if spec.kinematics.startswith("omni") else find_wheels
+                self._drives[name], standing[name] = find(stage, spec, self._frame)
         self._starts = start_poses(
             self._robots, starts, standing, floor=self._floor, simulator=self._name
         )

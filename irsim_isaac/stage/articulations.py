@@ -292,7 +292,10 @@ def measure_robot(
         mass=_mass(stage, articulation),
         joints=tuple(joint.path.rsplit("/", 1)[-1] for joint in drive.joints),
     )
-    return _told(prim, _with_speeds(spec, drive)), frame
+    told = _told(prim, _with_speeds(spec, drive))
+    # The ground lies below the axle by the radius that counts in the end.
+    frame[2, 3] += spec.wheel_radius - told.wheel_radius if drive.wheels else 0.0
+    return told, frame
 
 
 def _drive(articulation: Articulation) -> _Drive | None:

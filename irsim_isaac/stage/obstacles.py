@@ -338,7 +338,9 @@ def _obstacle(
     radius = None
     if disc is not None:
         radius = round(disc[0], _ROUND)
-        pose = (round(disc[1][0], 9) + 0.0, round(disc[1][1], 9) + 0.0, pose[2])
+        # IR-SIM's disc is a polygon, so that even its heading counts.
+        yaw = pose[2] if moves else planar_pose(stage, stage.GetPrimAtPath(parts[0].path))[2]
+        pose = (round(disc[1][0], 9) + 0.0, round(disc[1][1], 9) + 0.0, yaw)
         area = lines = shapely.Polygon()
     back = inverse(pose)
     polygons = tuple(_ring(polygon.exterior) for polygon in simple_polygons(placed(area, back)))

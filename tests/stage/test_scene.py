@@ -1,0 +1,203 @@
+"""IR-SIM worlds as stages, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+import yaml
+
+pytest.importorskip("pxr")
+
+from pxr import Usd, UsdGeom, UsdPhysics
+
+from irsim_isaac.cli import main
+from irsim_isaac.errors import StageError
+from irsim_isaac.map import Occupancy
+from irsim_isaac.stage.opening import open_stage
+from irsim_isaac.stage.scene import grid_polygons, world_to_stage
+from irsim_isaac.stage.world import World, build_world
+from irsim_isaac.stage.world_file import read_world
+
+WORLDS = Path(__file__).parent / "worlds"
+NAMES = ("shapes", "kinematics", "perlin", "image")
+
+
+@pytest.fixture(scope="module")
+def image_world(tmp_path_factory):
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("image")
+    rng = np.random.default_rng(11)
+    pixels = np.where(rng.random((30, 40)) < 0.2, 0, 255).astype(np.uint8)
+    Image.fromarray(pixels).save(folder / "rooms.png")
+    path = folder / "image.yaml"
+    path.write_text("world: {width: 8, height: 6, offset: [-10, -10], obstacle_map: rooms.png}\n")
+    return path
+
+
+@pytest.fixture(params=NAMES)
+def path(request, image_world) -> Path:
+    return image_world if request.param == "image" else WORLDS / f"{request.param}.yaml"
+
+
+def _back(stage: Usd.Stage, tmp_path: Path, world: World) -> World:
+    file = tmp_path / "scene.usdc"
+    stage.GetRootLayer().Export(str(file))
+    x, y = world.offset
+    bounds = (x, y, x + world.width, y + world.height)
+    return build_world(open_stage(file), tolerance=0.0, bounds=bounds, step_time=world.step_time)
+
+
+def test_footprints_come_back_within_a_micrometre(path, tmp_path):
+    world = read_world(path)
+    again = _back(world_to_stage(world), tmp_path, world)
+    before = {item.name: item for item in world.obstacles}
+    after = {item.name: item for item in again.obstacles if item.name != "map"}
+    assert set(after) == set(before)
+    for name, item in before.items():
+        distance = shapely.hausdorff_distance(item.outline(), after[name].outline())
+        assert distance < 1e-6, name
+        assert after[name].radius == item.radius
+        assert after[name].mass == (None if item.mass is None else pytest.approx(item.mass))
+        assert after[name].pose == pytest.approx(item.pose, abs=1e-6) or not item.moving
+    if world.grid is not None:
+        (found,) = [item for item in again.obstacles if item.name == "map"]
+        cells = shapely.union_all([shapely.Polygon(ring) for ring in grid_polygons(world.grid)])
+        assert found.area().symmetric_difference(cells).area < 1e-5
+    assert (again.width, again.height, again.offset) == (world.width, world.height, world.offset)
+
+
+def test_robots_come_back_with_starts_goals_and_lidars(path, tmp_path):
+    world = read_world(path)
+    again = _back(world_to_stage(world), tmp_path, world)
+    assert [spec.name for spec in again.robots] == [spec.name for spec in world.robots]
+    for before, after in zip(world.robots, again.robots, strict=True):
+        assert after.prim_path == f"/World/Robots/{before.name}"
+        assert (
+            len(after.joints)
+            == {"diff": 2, "omni": 2, "omni_angular": 3, "acker": 4}[before.kinematics]
+        )
+        for field in (
+            "kinematics", "footprint", "height", "wheel_radius", "track", "wheelbase", "mass",
+            "max_linear_speed", "max_angular_speed",
+        ):  # fmt: skip
+            assert getattr(after, field) == getattr(before, field), field
+        assert again.starts[before.name] == pytest.approx(world.starts[before.name], abs=1e-6)
+        goals = world.goals.get(before.name, ())
+        assert len(again.goals.get(before.name, ())) == len(goals)
+        for goal, found in zip(goals, again.goals.get(before.name, ()), strict=True):
+            assert found == pytest.approx(goal, abs=1e-6)
+        for mount, own in zip(before.lidars, after.lidars, strict=True):
+            assert (own.x, own.y, own.z) == pytest.approx((mount.x, mount.y, mount.z), abs=1e-6)
+            assert own.profile.beam_count == mount.profile.beam_count
+            assert np.allclose(
+                own.profile.bearings + own.yaw, mount.profile.bearings + mount.yaw, atol=1e-6
+            )
+
+
+def test_every_shape_has_a_collider_and_a_label(path):
+    stage = world_to_stage(read_world(path))
+    for prim in stage.Traverse():
+        if prim.IsA(UsdGeom.Gprim):
+            # The tyres of a robot are for the eye, their contact is a shape of its own.
+            assert prim.HasAPI(UsdPhysics.CollisionAPI) or prim.GetName() == "tyre"
+            above = prim
+            while not above.GetAttribute("semantics:labels:class").HasAuthoredValue():
+                above = above.GetParent()
+                assert above, prim.GetPath()
+
+
+def test_scenes_load_in_physx_and_their_robots_drive(path, tmp_path):
+    simulators = pytest.importorskip("irsim_isaac.simulators")
+    pytest.importorskip("ovphysx")
+    from irsim_isaac.msg import Twist, Vector3
+    from irsim_isaac.stage.robots import robot_specs
+
+    world = read_world(path)
+    file = tmp_path / "scene.usda"
+    stage = world_to_stage(world)
+    stage.GetRootLayer().Export(str(file))
+    specs = robot_specs(stage)
+    simulator = simulators.make("physx", stage=file, robots=specs, step_time=0.1)
+    try:
+        before = simulator.reset(0)
+        command = Twist(Vector3(0.3, 0.0, 0.0), Vector3(0.0, 0.0, 0.0))
+        for _ in range(10):
+            after = simulator.step({spec.name: command for spec in specs})
+        for spec in specs:
+            x, y, yaw = world.starts[spec.name]
+            (now,) = [item for item in after.objects if item.name == spec.name]
+            position = now.odom.pose.pose.position
+            ahead = (position.x - x) * math.cos(yaw) + (position.y - y) * math.sin(yaw)
+            assert ahead == pytest.approx(0.3, abs=0.08), spec.name
+        assert len(before.objects) == len(after.objects)
+    finally:
+        simulator.close()
+
+
+def test_the_merged_polygons_of_a_grid_cover_its_cells_exactly():
+    rng = np.random.default_rng(2)
+    cells = np.where(rng.random((25, 18)) < 0.35, 100, 0).astype(np.int8)
+    grid = Occupancy(cells, 0.5, (-3.0, 2.0, 0.0))
+    rings = grid_polygons(grid)
+    polygons = [shapely.Polygon(ring) for ring in rings]
+    assert all(polygon.is_valid for polygon in polygons)
+    assert sum(polygon.area for polygon in polygons) == pytest.approx(0.25 * (cells > 50).sum())
+    union = shapely.union_all(polygons)
+    x, y = np.meshgrid(-2.75 + 0.5 * np.arange(25), 2.25 + 0.5 * np.arange(18), indexing="ij")
+    assert np.array_equal(shapely.contains_xy(union, x, y), cells > 50)
+    assert len(rings) < (cells > 50).sum()
+    assert grid_polygons(Occupancy(np.zeros((3, 3), dtype=np.int8), 1.0)) == []
+
+
+def test_the_command_writes_a_stage(tmp_path, capsys):
+    target = tmp_path / "scene.usda"
+    assert main(["stage", str(WORLDS / "shapes.yaml"), "-o", str(target), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["robots"] == ["rover"]
+    assert summary["obstacles"] == 12
+    assert Usd.Stage.Open(str(target)).GetPrimAtPath("/World/Obstacles/couch/Area")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1\n", "a mapping with"),
+        ("wrld: {}\n", "unknown key 'wrld'"),
+        ("obstacle: [{shape: {name: blob}}]\n", r"obstacle\[0\].shape: 'blob'"),
+        ("obstacle: [{shape: {name: circle, radius: big}}]\n", "'big', expected a number"),
+        ("robot: [{kinematics: {name: legs}}]\n", "'legs', expected diff"),
+        ("obstacle: [{distribution: {name: random}}]\n", "give a seed"),
+        ("world: {obstacle_map: nowhere.png}\n", "there is no image"),
+        ("obstacle: [{shape: {name: polygon, vertices: [[0, 0], [1]]}}]\n", "vertices"),
+        ("world: [\n", "not YAML"),
+    ],
+)
+def test_bad_worlds_are_refused_in_one_line(tmp_path, capsys, text, message):
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    with pytest.raises(StageError, match=message):
+        read_world(file)
+    assert main(["stage", str(file), "-o", str(tmp_path / "scene.usda")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "scene.usda").exists()
+
+
+def test_random_places_are_apart_and_the_same_for_one_seed(tmp_path):
+    file = tmp_path / "random.yaml"
+    section = {
+        "number": 6,
+        "distribution": {"name": "random", "min_distance": 1.5},
+        "shape": {"name": "circle", "radius": 0.2},
+    }
+    file.write_text(yaml.safe_dump({"world": {"width": 10, "height": 10}, "obstacle": section}))
+    world = read_world(file, seed=4)
+    places = [item.pose for item in world.obstacles]
+    assert len(places) == 6
+    assert places == [item.pose for item in read_world(file, seed=4).obstacles]
+    assert min(math.dist(a[:2], b[:2]) for i, a in enumerate(places) for b in places[:i]) >= 1.5
