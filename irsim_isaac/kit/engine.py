@@ -7,7 +7,7 @@ joints that turn are in degrees.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,13 +60,22 @@ class IsaacEngine:
         isaac: The interface to this Isaac Sim.
         stage: The open stage; the simulation must be playing or paused.
         render_every: How many physics steps make a frame; 0 for no frames at all.
+        rendered: Called after each frame.
 
     Attributes:
         mass_centres: The centre of mass of each body in its own frame, by prim path.
     """
 
-    def __init__(self, isaac: IsaacSim, stage: Any, *, render_every: int = 0) -> None:
+    def __init__(
+        self,
+        isaac: IsaacSim,
+        stage: Any,
+        *,
+        render_every: int = 0,
+        rendered: Callable[[], None] | None = None,
+    ) -> None:
         self._isaac = isaac
+        self._rendered = rendered
         self._render_every = render_every
         self._steps = 0
         self._chains = _chains(stage)
@@ -108,6 +117,8 @@ class IsaacEngine:
         self._steps += 1
         if self._render_every and self._steps % self._render_every == 0:
             render_frame()
+            if self._rendered is not None:
+                self._rendered()
 
     def bodies(self, *, links: bool) -> dict[str, BodyState]:
         """Return how bodies move, by prim path.

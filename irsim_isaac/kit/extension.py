@@ -15,10 +15,12 @@ import omni.ext
 import omni.kit.actions.core
 
 from irsim_isaac.errors import IrsimIsaacError
+from irsim_isaac.kit.application import register_simulator
 from irsim_isaac.kit.mapping import MappedStage, map_stage, open_stage
 from irsim_isaac.kit.menu import add_menu_entry, notify
 from irsim_isaac.kit.packages import (
     COMMANDS,
+    MAPPING,
     MissingInIsaacSimError,
     install,
     install_command,
@@ -64,6 +66,8 @@ class Extension(omni.ext.IExt):
                 "Install the packages that Isaac Sim's Python lacks, with pip",
             )
             started.callback(add_menu_entry(_TITLE, (self._name, MAP_STAGE)))
+            if not missing(MAPPING):
+                started.callback(register_simulator())
             self._undo = started.pop_all()
         self._tell_missing()
 
@@ -112,6 +116,7 @@ class Extension(omni.ext.IExt):
         except MissingInIsaacSimError as error:
             self._fail(error)
             return
+        self._undo.callback(register_simulator())
         carb.log_info(f"[{self._name}] {said}")
         notify(said)
 

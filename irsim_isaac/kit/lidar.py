@@ -14,7 +14,7 @@ from irsim_isaac.kit.events import on_stage
 from irsim_isaac.kit.mapping import open_stage
 from irsim_isaac.kit.versions import Frames, IsaacSim, isaac_sim
 from irsim_isaac.lidar import GenericModelOutput, LidarProfile, ScanAssembler
-from irsim_isaac.msg import LaserScan
+from irsim_isaac.msg import Header, LaserScan
 from irsim_isaac.robot import LidarMount
 
 if TYPE_CHECKING:
@@ -108,6 +108,26 @@ class RtxLidar:
             repeated=self._assembler.duplicate_frames,
             scans=self._assembler.scans,
             last_error=self._last_error,
+        )
+
+    def unmeasured(self, stamp: float) -> LaserScan:
+        """Return the scan that stands for none: no beam of it is measured.
+
+        Args:
+            stamp: The time of the scan [s].
+        """
+        profile = self.profile
+        return LaserScan(
+            header=Header(0, stamp, self._frame_id),
+            angle_min=profile.angle_min,
+            angle_max=profile.angle_max,
+            angle_increment=profile.angle_increment,
+            time_increment=profile.time_increment,
+            scan_time=profile.scan_time,
+            range_min=profile.range_min,
+            range_max=profile.range_max,
+            ranges=np.full(profile.beam_count, np.nan, dtype=np.float32),
+            intensities=np.zeros(0, dtype=np.float32),
         )
 
     def poll(self) -> LaserScan | None:

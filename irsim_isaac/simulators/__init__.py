@@ -13,7 +13,9 @@ from irsim_isaac.simulators.protocol import (
     make,
     names,
     register,
+    unregister,
 )
+from irsim_isaac.simulators.recorded import RecordedSimulator
 from irsim_isaac.simulators.stage import StageSimulator
 
 __all__ = [
@@ -22,14 +24,17 @@ __all__ = [
     "IrsimSimulator",
     "OnStep",
     "PhysxSimulator",
+    "RecordedSimulator",
     "Simulator",
     "StageSimulator",
     "StartPose",
     "make",
     "names",
     "register",
+    "unregister",
 ]
 
 register("irsim", IrsimSimulator)
 register("physx", PhysxSimulator)
+register("recorded", RecordedSimulator)
 register("stage", StageSimulator)

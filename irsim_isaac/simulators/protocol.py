@@ -14,7 +14,17 @@ from irsim_isaac.robot import RobotSpec
 if TYPE_CHECKING:
     from irsim_isaac.msg import Odometry, Twist, WorldState
 
-__all__ = ["Drive", "Factory", "OnStep", "Simulator", "StartPose", "make", "names", "register"]
+__all__ = [
+    "Drive",
+    "Factory",
+    "OnStep",
+    "Simulator",
+    "StartPose",
+    "make",
+    "names",
+    "register",
+    "unregister",
+]
 
 Drive: TypeAlias = Literal["step", "runs"]
 """``"step"``: goes on when it is told to; ``"runs"``: goes on by itself."""
@@ -130,6 +140,11 @@ def register(name: str, factory: Factory, *, replace: bool = False) -> None:
     if name in _factories and not replace:
         raise SimulatorError(f"a simulator named '{name}' is registered already")
     _factories[name] = factory
+
+
+def unregister(name: str) -> None:
+    """Forget a simulator; one that is not registered is forgotten already."""
+    _factories.pop(name, None)
 
 
 def names() -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+"""The application of Isaac Sim: its timeline, its stage, and starting it from a script."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from irsim_isaac.errors import StageError
+from irsim_isaac.kit.mapping import open_stage
+from irsim_isaac.kit.versions import Undo
+
+__all__ = ["SIMULATOR", "open_file", "play_from_start", "register_simulator", "stop"]
+
+SIMULATOR = "isaac"
+"""The name under which the live Isaac Sim is made as a simulator."""
+
+_LOADING_FRAMES = 10_000
+
+
+def register_simulator() -> Undo:
+    """Make the live Isaac Sim known to ``simulators.make``.
+
+    Returns:
+        A function that makes it unknown again.
+    """
+    from irsim_isaac.kit.simulator import IsaacSimulator
+    from irsim_isaac.simulators import register, unregister
+
+    # After a hot reload the class is another one.
+    register(SIMULATOR, IsaacSimulator, replace=True)
+    return lambda: unregister(SIMULATOR)
+
+
+def open_file(path: str | os.PathLike[str]) -> None:
+    """Open a stage in Isaac Sim, unless it is the one that is open, and wait for its assets.
+
+    Args:
+        path: A file, or an address that Isaac Sim can open.
+
+    Raises:
+        StageError: It cannot be opened.
+    """
+    import omni.usd
+
+    context = omni.usd.get_context()
+    stage = context.get_stage()
+    address = os.fspath(path)
+    if stage is not None and _same(stage.GetRootLayer().realPath, address):
+        return
+    if not context.open_stage(address):
+        raise StageError(f"Isaac Sim cannot open '{address}' as a stage")
+    wait_for_assets(address)
+
+
+def wait_for_assets(address: str, *, frames: int = _LOADING_FRAMES) -> None:
+    """Let the application run until everything of the stage is there.
+
+    Args:
+        address: The stage, for the message.
+        frames: How many frames to wait at most.
+
+    Raises:
+        StageError: It was still loading then.
+    """
+    import omni.kit.app
+    import omni.usd
+
+    context = omni.usd.get_context()
+    for _ in range(frames):
+        if context.get_stage_loading_status()[2] == 0:
+            return
+        omni.kit.app.get_app().update()
+    raise StageError(f"'{address}' was still loading after {frames} frames")
+
+
+def stop() -> None:
+    """Stop the simulation and have it take effect at once."""
+    import omni.timeline
+
+    timeline = omni.timeline.get_timeline_interface()
+    timeline.stop()
+    timeline.commit()
+
+
+def play_from_start() -> None:
+    """Play the simulation of the open stage from its start.
+
+    Raises:
+        StageError: No stage is open.
+    """
+    import omni.timeline
+
+    open_stage()
+    stop()
+    timeline = omni.timeline.get_timeline_interface()
+    timeline.play()
+    timeline.commit()
+
+
+def _same(real: str, address: str) -> bool:
+    return bool(real) and Path(real) == Path(os.path.realpath(address))

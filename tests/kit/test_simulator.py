@@ -1,0 +1,134 @@
+"""The live Isaac Sim behind the protocol, on the double of each version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.lidar import LidarProfile
+from irsim_isaac.msg import Twist, WorldState
+from irsim_isaac.robot import LidarMount, RobotSpec
+from irsim_isaac.simulators import Simulator, make, names
+from tests.kit.host import ROOT, Kit, hosted
+from tests.simulators.arena import CRATE_SIZE, STARTS, robot, twist, write_stage
+from tests.simulators.conformance import Build, Conformance, digest
+
+pytest.importorskip("ovphysx")
+
+
+class _Isaac(Conformance):
+    settles = 0.05
+    follows = 0.05
+    places = 1e-6
+    crate_height = CRATE_SIZE / 2
+    release: ClassVar[str]
+
+    @pytest.fixture(autouse=True)
+    def host(self, tmp_path: Path) -> Iterator[Kit]:
+        with hosted(self.release, window=False, documents=tmp_path) as kit:
+            kit.enable()
+            yield kit
+
+    def make(self, folder: Path, **options: Any) -> Simulator:
+        path = folder / "stage.usda"
+        if not path.exists():
+            write_stage(path)
+        options = {"robots": [robot()], "starts": STARTS, "lidar": "rays"} | options
+        return make("isaac", stage=path, **options)
+
+    def test_one_seed_gives_one_run(self, build: Build) -> None:
+        """As for the others, one after the other: there is one live simulation."""
+        commands = [{"robot": twist(0.4, 0.3)}, {}, {"robot": twist(-0.2, 0.5)}] * 4
+        runs = []
+        simulator = build(seed=5, noise=True)
+        for seed in (None, 5, 6):
+            worlds = [simulator.reset(seed)]
+            worlds += [simulator.step(command) for command in commands]
+            runs.append([digest(world) for world in worlds])
+        second = build(seed=5, noise=True)
+        worlds = [second.reset()]
+        worlds += [second.step(command) for command in commands]
+        assert runs[0] == runs[1] == [digest(world) for world in worlds]
+        assert runs[0] != runs[2]
+
+    def test_two_at_once_do_not_disturb_each_other(self, build: Build) -> None:
+        """There is one live simulation: making another one closes the one before."""
+        first = build()
+        second = build()
+        with pytest.raises(SimulatorError, match="isaac: it is closed"):
+            first.step({})
+        assert second.step({}).header.seq == 1
+
+
+class TestIsaac51(_Isaac):
+    release = "5_1"
+
+
+class TestIsaac6(_Isaac):
+    release = "6"
+
+
+def test_it_is_known_by_its_name_while_the_extension_runs(headless: Kit) -> None:
+    assert "isaac" not in names()
+    headless.enable()
+    assert "isaac" in names()
+    headless.disable()
+    assert "isaac" not in names()
+
+
+STAGE = ROOT / "data" / "warehouse.usda"
+ROVER = RobotSpec(
+    "rover",
+    footprint=0.25,
+    lidars=(LidarMount(LidarProfile.full_turn("scanner", 360, range_max=12.0), z=0.35),),
+)
+OPTIONS: dict[str, Any] = {
+    "stage": STAGE,
+    "robots": [ROVER],
+    "starts": {"rover": (-1.5, -2.6, 0.0)},
+    "step_time": 0.1,
+}
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Give every number of a message in a fixed order."""
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from numbers(value[key])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from numbers(item)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield float(value)
+
+
+def drive(simulator: Simulator, steps: int) -> list[WorldState]:
+    """Drive past the crate and into it."""
+    worlds = [simulator.read()]
+    for count in range(steps):
+        command: Twist = twist(0.6, 0.0) if count % 20 < 14 else twist(0.3, 0.4)
+        worlds.append(simulator.step({"rover": command}))
+    return worlds
+
+
+def test_the_recording_is_the_one_without_isaac_sim(headless: Kit) -> None:
+    """Poses, velocities, contacts and scans, while the robot pushes the crate."""
+    headless.enable()
+    without = make("physx", **OPTIONS)
+    inside = make("isaac", lidar="rays", **OPTIONS)
+    try:
+        expected, found = drive(without, 60), drive(inside, 60)
+    finally:
+        without.close()
+        inside.close()
+    assert any(item.collision for world in expected for item in world.objects)
+    for count, (one, other) in enumerate(zip(expected, found, strict=True)):
+        ours = np.array(list(numbers(other.to_dict())))
+        theirs = np.array(list(numbers(one.to_dict())))
+        assert ours.shape == theirs.shape
+        assert np.allclose(ours, theirs, rtol=0.0, atol=1e-6), count
