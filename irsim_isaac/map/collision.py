@@ -8,7 +8,7 @@ only those.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,14 @@ OCCUPANCY_THRESHOLD = 50
 """A cell is occupied when its value is greater."""
 
 _SMALL_WINDOW = 4096
-_TILE = 512
+_BLOCK = 64
+_FEW = 8
+_NEAR_EDGE = 1e-9
 _ROUNDING = 8.0
+_RIGHT = np.array([0, 0, 1, 1])
+_UP = np.array([0, 1, 0, 1])
+
+_Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,9 @@ class CellFrame:
         oy: The grid's least y [m].
         width: Along x [m].
         height: Along y [m].
+        rounding: What counts as touching [m]: a few of the last digits of the largest
+            coordinate. A footprint exactly as wide as a corridor has edges that differ from the
+            corridor's by such digits only.
     """
 
     nx: int
@@ -46,18 +55,13 @@ class CellFrame:
     oy: float
     width: float
     height: float
+    rounding: float = field(init=False)
 
-    @property
-    def rounding(self) -> float:
-        """What counts as touching [m]: a few of the last digits of the largest coordinate.
-
-        A footprint exactly as wide as a corridor has edges that differ from the corridor's by
-        such digits only.
-        """
+    def __post_init__(self) -> None:
         largest = max(
             abs(self.ox), abs(self.oy), abs(self.ox + self.width), abs(self.oy + self.height)
         )
-        return _ROUNDING * math.ulp(largest)
+        object.__setattr__(self, "rounding", _ROUNDING * math.ulp(largest))
 
     def x_edges(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the least x of columns [m]; both neighbours of an edge get the same number."""
@@ -85,57 +89,6 @@ def bounds_of(geometry: Any) -> tuple[float, float, float, float]:
     return minx, miny, maxx, maxy
 
 
-def _boxes(
-    frame: CellFrame,
-    i: npt.NDArray[np.int64],
-    j: npt.NDArray[np.int64],
-    size: int,
-    limit: tuple[int, int],
-) -> Any:
-    """Return boxes of blocks of cells, drawn in by the rounding."""
-    inset = frame.rounding
-    return shapely.box(
-        frame.x_edges(i) + inset,
-        frame.y_edges(j) + inset,
-        frame.x_edges(np.minimum(i + size, limit[0])) - inset,
-        frame.y_edges(np.minimum(j + size, limit[1])) - inset,
-    )
-
-
-def _blocks(occupied: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.bool_]:
-    """Return which blocks of ``size`` x ``size`` cells hold an occupied one."""
-    rows = np.logical_or.reduceat(occupied, np.arange(0, occupied.shape[0], size), axis=0)
-    return np.logical_or.reduceat(rows, np.arange(0, occupied.shape[1], size), axis=1)
-
-
-def _meets_window(
-    occupied: npt.NDArray[np.bool_], frame: CellFrame, geometry: Any, i0: int, j0: int
-) -> bool:
-    """Answer for one window of cells, whose first cell is (i0, j0)."""
-    levels = [occupied]
-    sizes = [1]
-    while levels[-1].size > _SMALL_WINDOW // 8 and min(levels[-1].shape) > 1:
-        levels.append(_blocks(levels[-1], 2))
-        sizes.append(sizes[-1] * 2)
-    limit = (i0 + occupied.shape[0], j0 + occupied.shape[1])
-    i, j = np.nonzero(levels[-1])
-    for level in range(len(levels) - 1, -1, -1):
-        size = sizes[level]
-        boxes = _boxes(frame, i0 + i * size, j0 + j * size, size, limit)
-        met = shapely.intersects(geometry, boxes)
-        if level == 0 or not met.any():
-            return bool(met.any())
-        i, j = i[met], j[met]
-        below = levels[level - 1]
-        i = (2 * i[:, None] + np.array([0, 0, 1, 1])).ravel()
-        j = (2 * j[:, None] + np.array([0, 1, 0, 1])).ravel()
-        inside = (i < below.shape[0]) & (j < below.shape[1])
-        i, j = i[inside], j[inside]
-        held = below[i, j]
-        i, j = i[held], j[held]
-    return False
-
-
 def meets_occupied_cell(
     grid: npt.NDArray[Any],
     frame: CellFrame,
@@ -152,25 +105,137 @@ def meets_occupied_cell(
         bounds: Its bounds [m].
         threshold: Cells of a greater value are occupied.
     """
-    sx, sy = frame.nx / frame.width, frame.ny / frame.height
-    i0 = max(0, math.floor((bounds[0] - frame.ox) * sx - 1e-9))
-    j0 = max(0, math.floor((bounds[1] - frame.oy) * sy - 1e-9))
-    i1 = min(frame.nx, math.floor((bounds[2] - frame.ox) * sx + 1e-9) + 1)
-    j1 = min(frame.ny, math.floor((bounds[3] - frame.oy) * sy + 1e-9) + 1)
+    nx, ny, ox, oy = frame.nx, frame.ny, frame.ox, frame.oy
+    sx, sy = nx / frame.width, ny / frame.height
+    i0 = max(0, int((bounds[0] - ox) * sx - _NEAR_EDGE))
+    j0 = max(0, int((bounds[1] - oy) * sy - _NEAR_EDGE))
+    i1 = min(nx, int((bounds[2] - ox) * sx + _NEAR_EDGE) + 1)
+    j1 = min(ny, int((bounds[3] - oy) * sy + _NEAR_EDGE) + 1)
     if i0 >= i1 or j0 >= j1:
         return False
-    if (i1 - i0) * (j1 - j0) <= _SMALL_WINDOW:
-        i, j = (grid[i0:i1, j0:j1] > threshold).nonzero()
-        if not i.size:
+    if (i1 - i0) * (j1 - j0) > _SMALL_WINDOW:
+        shapely.prepare(geometry)
+        return _meets_in_large_window(grid, frame, geometry, (i0, j0, i1, j1), threshold)
+    window = grid[i0:i1, j0:j1] > threshold
+    i, j = window.nonzero()
+    count = i.size
+    if not count:
+        return False
+    # Walls are rectangles of cells: where all cells of their bounding box are occupied, the box
+    # answers, and where the geometry misses it, so does it elsewhere.
+    left, right = int(i[0]), int(i[-1]) + 1
+    low, high = int(j.min()), int(j.max()) + 1
+    full = (right - left) * (high - low) == count
+    if full or count > _FEW:
+        hull = shapely.box(*_box(frame, i0 + left, j0 + low, i0 + right, j0 + high))
+        if not shapely.intersects(geometry, hull):
             return False
-        boxes = _boxes(frame, i + i0, j + j0, 1, (frame.nx, frame.ny))
-        return bool(shapely.intersects(geometry, boxes).any())
-    shapely.prepare(geometry)
-    rows, columns = np.arange(i0, i1, _TILE), np.arange(j0, j1, _TILE)
-    ti, tj = np.repeat(rows, columns.size), np.tile(columns, rows.size)
-    met = shapely.intersects(geometry, _boxes(frame, ti, tj, _TILE, (i1, j1)))
-    for i, j in zip(ti[met].tolist(), tj[met].tolist(), strict=True):
-        window = grid[i : min(i + _TILE, i1), j : min(j + _TILE, j1)] > threshold
-        if _meets_window(window, frame, geometry, i, j):
+        if full and geometry.area > 0:
             return True
+    corners = shapely.get_coordinates(geometry)
+    at = (corners - (ox, oy)) * (sx, sy)
+    cells = at.astype(np.int64)
+    inside = window[
+        np.minimum(np.maximum(cells[:, 0] - i0, 0), i1 - i0 - 1),
+        np.minimum(np.maximum(cells[:, 1] - j0, 0), j1 - j0 - 1),
+    ]
+    if inside.any():
+        deep = at[inside] - cells[inside]
+        if (np.abs(deep - 0.5) < 0.5 - _NEAR_EDGE).all(axis=1).any():
+            return True
+    return bool(shapely.intersects(geometry, _boxes(frame, i + i0, j + j0, 1, (nx, ny))).any())
+
+
+def _box(frame: CellFrame, i0: int, j0: int, i1: int, j1: int) -> tuple[float, float, float, float]:
+    """Return the bounds of a rectangle of cells, drawn in by the rounding [m]."""
+    inset = frame.rounding
+    return (
+        frame.ox + i0 * frame.width / frame.nx + inset,
+        frame.oy + j0 * frame.height / frame.ny + inset,
+        frame.ox + i1 * frame.width / frame.nx - inset,
+        frame.oy + j1 * frame.height / frame.ny - inset,
+    )
+
+
+def _boxes(frame: CellFrame, i: _Array, j: _Array, size: int, limit: tuple[int, int]) -> Any:
+    """Return boxes of square blocks of cells, cut at the limit, drawn in by the rounding."""
+    inset = frame.rounding
+    return shapely.box(
+        frame.x_edges(i) + inset,
+        frame.y_edges(j) + inset,
+        frame.x_edges(np.minimum(i + size, limit[0])) - inset,
+        frame.y_edges(np.minimum(j + size, limit[1])) - inset,
+    )
+
+
+def _quarters(i: _Array, j: _Array) -> tuple[_Array, _Array]:
+    """Return the four halves-by-halves of each block, in units of the halved size."""
+    return (2 * i[:, None] + _RIGHT).ravel(), (2 * j[:, None] + _UP).ravel()
+
+
+def _meets_in_large_window(
+    grid: npt.NDArray[Any],
+    frame: CellFrame,
+    geometry: Any,
+    window: tuple[int, int, int, int],
+    threshold: float,
+) -> bool:
+    """Answer for many cells: halve the blocks that the geometry meets, then read those cells."""
+    i0, j0, i1, j1 = window
+    limit = (i1, j1)
+    size = _BLOCK
+    while -(-(i1 - i0) // size) * -(-(j1 - j0) // size) > _BLOCK:
+        size *= 2
+    across, up = -(-(i1 - i0) // size), -(-(j1 - j0) // size)
+    i, j = np.repeat(np.arange(across), up), np.tile(np.arange(up), across)
+    while True:
+        met = shapely.intersects(geometry, _boxes(frame, i0 + i * size, j0 + j * size, size, limit))
+        i, j = i[met], j[met]
+        if size == _BLOCK:
+            break
+        size //= 2
+        i, j = _quarters(i, j)
+        inside = (i0 + i * size < i1) & (j0 + j * size < j1)
+        i, j = i[inside], j[inside]
+    if not i.size:
+        return False
+    cells = np.zeros((i.size, _BLOCK, _BLOCK), dtype=np.bool_)
+    for block, (x, y) in enumerate(
+        zip((i0 + i * _BLOCK).tolist(), (j0 + j * _BLOCK).tolist(), strict=True)
+    ):
+        read = grid[x : min(x + _BLOCK, i1), y : min(y + _BLOCK, j1)]
+        np.greater(read, threshold, out=cells[block, : read.shape[0], : read.shape[1]])
+    return _meets_in_blocks(cells, frame, geometry, (i0 + i * _BLOCK, j0 + j * _BLOCK), limit)
+
+
+def _meets_in_blocks(
+    cells: npt.NDArray[np.bool_],
+    frame: CellFrame,
+    geometry: Any,
+    corners: tuple[_Array, _Array],
+    limit: tuple[int, int],
+) -> bool:
+    """Answer for blocks of cells, shape (N, 64, 64), whose first cells are the corners."""
+    levels = [cells]
+    while levels[-1].shape[1] > 1:
+        rows = levels[-1][:, 0::2] | levels[-1][:, 1::2]
+        levels.append(rows[:, :, 0::2] | rows[:, :, 1::2])
+    area = geometry.area > 0
+    (block,) = levels[-1][:, 0, 0].nonzero()
+    i = np.zeros(block.size, dtype=np.int64)
+    j = i
+    for level in range(len(levels) - 1, -1, -1):
+        size = 2**level
+        boxes = _boxes(
+            frame, corners[0][block] + i * size, corners[1][block] + j * size, size, limit
+        )
+        met = shapely.intersects(geometry, boxes)
+        if level == 0 or not met.any():
+            return bool(met.any())
+        if area and np.count_nonzero(met) > _FEW and shapely.covers(geometry, boxes[met]).any():
+            return True
+        block = np.repeat(block[met], 4)
+        i, j = _quarters(i[met], j[met])
+        held = levels[level - 1][block, i, j]
+        block, i, j = block[held], i[held], j[held]
     return False

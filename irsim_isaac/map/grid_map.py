@@ -99,6 +99,8 @@ class Map:
         if world_offset is None:
             world_offset = (0.0, 0.0)
         self.world_offset = (float(world_offset[0]), float(world_offset[1]))
+        self._frame_made_of: tuple[float, ...] = ()
+        self._cell_frame()
         cell = self.grid_resolution
         if cell is None:
             return
@@ -168,8 +170,7 @@ class Map:
         bounds = bounds_of(geometry)
         ox, oy = self.world_offset
         grid = self.grid
-        nx, ny = (1, 1) if grid is None else grid.shape
-        frame = CellFrame(nx, ny, ox, oy, self.width, self.height)
+        frame = self._cell_frame()
         rounding = frame.rounding
         if (
             bounds[0] < ox - rounding
@@ -181,6 +182,15 @@ class Map:
         if grid is not None and meets_occupied_cell(grid, frame, geometry, bounds):
             return True
         return bool(self.obstacle_list) and self._meets_obstacle(geometry)
+
+    def _cell_frame(self) -> CellFrame:
+        """Return where the cells lie; made anew when an attribute has changed."""
+        nx, ny = (1, 1) if self.grid is None else self.grid.shape
+        made_of = (nx, ny, *self.world_offset, self.width, self.height)
+        if self._frame_made_of != made_of:
+            self._frame = CellFrame(*made_of)
+            self._frame_made_of = made_of
+        return self._frame
 
     def _meets_obstacle(self, geometry: Any) -> bool:
         plain = []

@@ -49,7 +49,6 @@ class ObstacleMap:
     Attributes:
         linestrings: Closed boundary lines, in the world; a solid block is one, of four segments.
         geometry_tree: A tree over them.
-        geometry: All of them as one MultiLineString.
         grid_map: The grid as it was given.
         grid_reso: float64, shape (2, 1).
         world_offset: The grid's least x and y [m].
@@ -93,7 +92,14 @@ class ObstacleMap:
         lines = shapely.linestrings(coordinates, indices=rings) if len(rings) else np.array([])
         self.linestrings = list(lines)
         self.geometry_tree = STRtree(self.linestrings)
-        self.geometry = shapely.MultiLineString(self.linestrings)
+        self._lines: Any = None
+
+    @property
+    def geometry(self) -> Any:
+        """All boundary lines as one MultiLineString."""
+        if self._lines is None:
+            self._lines = shapely.MultiLineString(self.linestrings)
+        return self._lines
 
     @property
     def _geometry(self) -> Any:

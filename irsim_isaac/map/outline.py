@@ -12,25 +12,12 @@ __all__ = ["outline"]
 _Array = npt.NDArray[np.int64]
 
 
-def _runs(signs: npt.NDArray[np.int8]) -> tuple[_Array, _Array, _Array, _Array]:
-    """Return the longest runs of equal non-zero signs along the second axis.
-
-    Returns:
-        The row, the first index, the index behind the last, and the sign of each run.
-    """
-    padded = np.pad(signs, ((0, 0), (1, 1)))
-    changes = padded[:, 1:] != padded[:, :-1]
-    rows, ends = np.nonzero(changes & (padded[:, :-1] != 0))
-    _, starts = np.nonzero(changes & (padded[:, 1:] != 0))
-    return rows, starts, ends, padded[rows, ends].astype(np.int64)
-
-
 def outline(occupied: npt.NDArray[np.bool_]) -> tuple[_Array, _Array]:
     """Return the boundary of the union of cells as closed rings.
 
     Occupied cells lie on the left of every ring: outer rings run counter-clockwise, holes
-    clockwise. Sides that go on straight are one segment. Cells that meet in a corner only have
-    rings of their own.
+    clockwise. Sides that go on straight are one segment. Cells that meet in a corner only are
+    not joined there.
 
     Args:
         occupied: Shape (nx, ny).
@@ -42,38 +29,78 @@ def outline(occupied: npt.NDArray[np.bool_]) -> tuple[_Array, _Array]:
     nx, ny = occupied.shape
     grid = np.zeros((nx + 2, ny + 2), dtype=np.int8)
     grid[1:-1, 1:-1] = occupied
-    # +1 where the occupied cell lies at the greater coordinate of an edge.
-    along_y = grid[1:, 1:-1] - grid[:-1, 1:-1]
-    along_x = (grid[1:-1, 1:] - grid[1:-1, :-1]).T
-    x, low, high, sign = _runs(along_y)
-    vertical = np.stack([x, np.where(sign > 0, high, low), np.where(sign > 0, low, high)])
-    up = sign < 0
-    y, low, high, sign = _runs(along_x)
-    horizontal = np.stack([y, np.where(sign > 0, low, high), np.where(sign > 0, high, low)])
-    right = sign > 0
-    count = vertical.shape[1]
-    if not count:
+    # +1 where the side between two cells has the occupied one at the greater x, -1 at the lesser.
+    sides = grid[1:] - grid[:-1]
+    # The outline turns where the side below a lattice point differs from the side above it.
+    found = np.flatnonzero(sides[:, 1:] != sides[:, :-1])
+    if not found.size:
         return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
+    x, y = np.divmod(found, ny + 1)
+    below, above = sides[x, y], sides[x, y + 1]
+    left = grid[x, y + 1] - grid[x, y]
+    right = grid[x + 1, y + 1] - grid[x + 1, y]
 
-    # Every corner joins a vertical to a horizontal side; where two cells meet in a corner there
-    # are two of each, and the order of the second key makes both turns left ones.
-    width = ny + 1
-    following = np.empty(2 * count, dtype=np.int64)
-    ends = np.lexsort((~up, vertical[0] * width + vertical[2]))
-    starts = np.lexsort((right, horizontal[1] * width + horizontal[0]))
-    following[ends] = starts + count
-    ends = np.lexsort((~right, horizontal[2] * width + horizontal[0]))
-    starts = np.lexsort((~up, vertical[0] * width + vertical[1]))
-    following[ends + count] = starts
+    vertical = _Runs(np.arange(x.size), below, above, 0)
+    horizontal = _Runs(np.argsort(y, kind="stable"), left, right, vertical.count)
+    # A vertical run with the occupied cells at the greater x is walked down, the others up; a
+    # horizontal one with the occupied cells above is walked to the right, the others to the left.
+    down, rightward = vertical.sign > 0, horizontal.sign > 0
+    following = np.empty(vertical.count + horizontal.count, dtype=np.int64)
+    head = np.where(down, vertical.first, vertical.last)
+    to_left, to_right = horizontal.before[head], horizontal.behind[head]
+    # Where two cells meet in a corner there is a choice, and the left turn stays on one's own.
+    wanted, other = np.where(down, to_right, to_left), np.where(down, to_left, to_right)
+    following[: vertical.count] = np.where(wanted >= 0, wanted, other)
+    head = np.where(rightward, horizontal.last, horizontal.first)
+    down_from, up_from = vertical.before[head], vertical.behind[head]
+    wanted = np.where(rightward, up_from, down_from)
+    other = np.where(rightward, down_from, up_from)
+    following[vertical.count :] = np.where(wanted >= 0, wanted, other)
 
-    order, rings = _cycles(following)
-    corners = np.concatenate(
+    tails = np.concatenate(
         [
-            np.stack([vertical[0], vertical[1]], axis=1),
-            np.stack([horizontal[1], horizontal[0]], axis=1),
+            np.where(down, vertical.last, vertical.first),
+            np.where(rightward, horizontal.first, horizontal.last),
         ]
     )
-    return corners[order], rings
+    order, rings = _cycles(following)
+    corners = tails[order]
+    return np.stack([x[corners], y[corners]], axis=1), rings
+
+
+class _Runs:
+    """The straight sides along one axis, between corners.
+
+    Args:
+        order: The corners, row by row along the axis.
+        ending: The sign of the side that ends in each corner, 0 where none does.
+        starting: The sign of the side that starts in each corner, 0 where none does.
+        base: The number of the first run.
+
+    Attributes:
+        first: The corner that each run starts in.
+        last: The corner that it ends in.
+        sign: Its sign.
+        before: The number of the run that ends in each corner, or -1.
+        behind: The number of the run that starts in each corner, or -1.
+    """
+
+    def __init__(
+        self,
+        order: _Array,
+        ending: npt.NDArray[np.int8],
+        starting: npt.NDArray[np.int8],
+        base: int,
+    ) -> None:
+        self.first = order[starting[order] != 0]
+        self.last = order[ending[order] != 0]
+        self.count = self.first.size
+        self.sign = starting[self.first]
+        numbers = np.arange(base, base + self.count)
+        self.before = np.full(order.size, -1)
+        self.before[self.last] = numbers
+        self.behind = np.full(order.size, -1)
+        self.behind[self.first] = numbers
 
 
 def _cycles(following: _Array) -> tuple[_Array, _Array]:

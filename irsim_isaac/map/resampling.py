@@ -131,7 +131,7 @@ def _most(grid: npt.NDArray[_Number], coarse: tuple[int, int]) -> npt.NDArray[_N
     """Return the greatest value of each block; NaN wherever a block holds one."""
     factors = [fine // few for fine, few in zip(grid.shape, coarse, strict=True)]
     if all(few * by == fine for few, by, fine in zip(coarse, factors, grid.shape, strict=True)):
-        most = grid[:: factors[0], :: factors[1]].copy()
+        most: npt.NDArray[Any] = grid[:: factors[0], :: factors[1]].copy()
         for row in range(factors[0]):
             for column in range(factors[1]):
                 if row or column:
@@ -140,7 +140,7 @@ def _most(grid: npt.NDArray[_Number], coarse: tuple[int, int]) -> npt.NDArray[_N
         return most
     rows = np.maximum.reduceat(grid, _block_starts(grid.shape[0], coarse[0]), axis=0)
     columns = _block_starts(grid.shape[1], coarse[1])
-    reduced: npt.NDArray[_Number] = np.maximum.reduceat(rows, columns, axis=1)
+    reduced: npt.NDArray[Any] = np.maximum.reduceat(rows, columns, axis=1)
     return reduced
 
 
@@ -175,8 +175,8 @@ def _coarser(grid: npt.NDArray[_Number], coarse: tuple[int, int]) -> npt.NDArray
         return _most(grid, coarse)
     values: npt.NDArray[Any] = grid
     unknown = ~(values >= 0)
-    known = np.where(unknown, values.dtype.type(0), values)
-    most: npt.NDArray[Any] = _most(known, coarse)
+    known: npt.NDArray[Any] = np.where(unknown, values.dtype.type(0), values)
+    most = _most(known, coarse)
     covered = _most(unknown, coarse)
     most[covered & (most <= OCCUPANCY_THRESHOLD)] = UNKNOWN
     return most
