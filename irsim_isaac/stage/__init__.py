@@ -3,6 +3,7 @@
 from irsim_isaac.stage.geometry import Geometry, Part, read_geometry
 from irsim_isaac.stage.lidar import lidar_profile
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Obstacles, read_obstacles
+from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.opening import open_stage
 from irsim_isaac.stage.robot_files import load_robot, robot_names
 from irsim_isaac.stage.robots import lidar_mounts, robot_specs, robot_starts, start_pose
@@ -20,6 +21,7 @@ __all__ = [
     "WheeledRobot",
     "World",
     "add_wheeled_robot",
+    "build_occupancy",
     "build_world",
     "gf_quaternion",
     "lidar_mounts",
