@@ -97,7 +97,15 @@ def map_stage(
         geometry=geometry,
         progress=progress,
     )
-    world = build_world(stage, occupancy=occupancy)
+    world = build_world(
+        stage,
+        occupancy=occupancy,
+        height=height,
+        floor=floor,
+        bounds=bounds,
+        geometry=geometry,
+        progress=progress,
+    )
     target = Path(directory)
     with writing_directory(target) as temporary:
         occupancy.save_ros(temporary / "map")

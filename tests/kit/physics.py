@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ovphysx.types import SimObjectType
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from irsim_isaac.simulators.engine import BodyState, PhysxEngine
@@ -144,11 +145,26 @@ class World:
         assert self.engine is not None
         self.engine.update_links()
 
-    def place_body(self, path: str, state: BodyState) -> None:
-        """Put a body that stands alone somewhere."""
-        assert self.engine is not None and self.stage is not None
-        api = UsdPhysics.RigidBodyAPI(self.stage.GetPrimAtPath(path))
-        self.engine.place_body(path, state, kinematic=bool(api.GetKinematicEnabledAttr().Get()))
+    def place(self, path: str, position: Any, quaternion: Any) -> None:
+        """Put a body or an articulation's root somewhere; its velocity stays."""
+        self._write(path, "position", "rootPosition", position)
+        self._write(path, "orientation", "rootOrientation", quaternion)
+
+    def set_velocity(self, path: str, linear: Any, angular: Any) -> None:
+        """Give a body or an articulation's root a velocity; its pose stays to the bit."""
+        self._write(path, "linearVelocity", "rootLinearVelocity", linear)
+        self._write(path, "angularVelocity", "rootAngularVelocity", angular)
+
+    def _write(self, path: str, of_body: str, of_root: str, value: Any) -> None:
+        # The engine's own calls write pose and velocity together, which rounds the pose again.
+        assert self.engine is not None
+        kinds = SimObjectType
+        kind, name = (
+            (kinds.ARTICULATION, of_root)
+            if path in self.articulations
+            else (kinds.RIGID_BODY, of_body)
+        )
+        self.engine._write(kind, name, {path: np.asarray(value, dtype=np.float64)})
 
     def root_of(self, path: str) -> str:
         """Return the prim below a path, or itself, that carries the articulation root."""
@@ -156,21 +172,6 @@ class World:
         if len(roots) != 1:
             raise ValueError(f"no articulation at {path}")
         return roots[0]
-
-    def root_link(self, root: str) -> str:
-        """Return the link of an articulation that no joint hangs on another."""
-        assert self.stage is not None
-        if self.stage.GetPrimAtPath(root).HasAPI(UsdPhysics.RigidBodyAPI):
-            return root
-        joints = [UsdPhysics.Joint(prim) for prim in self.articulations[root]]
-        carried = {str(path) for joint in joints for path in joint.GetBody1Rel().GetTargets()}
-        carriers = [str(path) for joint in joints for path in joint.GetBody0Rel().GetTargets()]
-        return next(path for path in carriers if path not in carried)
-
-    def place_root(self, root: str, state: BodyState) -> None:
-        """Put the root link of an articulation somewhere; the other links wait."""
-        assert self.engine is not None
-        self.engine.place_articulation(root, state)
 
     def joints(self, path: str) -> dict[str, Usd.Prim]:
         """Return the joints of an articulation that move, by name."""

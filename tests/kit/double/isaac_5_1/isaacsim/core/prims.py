@@ -8,7 +8,6 @@ import numpy as np
 import omni.usd
 from omni.physx import world
 
-from irsim_isaac.simulators.engine import BodyState
 from tests.kit.physics import authored_pose
 
 
@@ -68,20 +67,10 @@ class RigidPrim(_Prims):
         indices: Any = None,
         usd: bool = True,
     ) -> None:
-        bodies = world.bodies()
         for path, position, turned in zip(
             self._chosen(indices), positions, orientations, strict=True
         ):
-            at = bodies[path]
-            world.place_body(
-                path,
-                BodyState(
-                    np.asarray(position, dtype=np.float64),
-                    np.asarray(turned, dtype=np.float64)[[1, 2, 3, 0]],
-                    at.linear,
-                    at.angular,
-                ),
-            )
+            world.place(path, position, np.asarray(turned)[[1, 2, 3, 0]])
 
     def get_velocities(self, indices: Any = None, clone: bool = True) -> np.ndarray:
         assert self._initialized and world.valid
@@ -97,18 +86,8 @@ class RigidPrim(_Prims):
         return centres, np.tile(np.array([1, 0, 0, 0], np.float32), (len(chosen), 1, 1))
 
     def set_velocities(self, velocities: Any, indices: Any = None) -> None:
-        bodies = world.bodies()
         for path, velocity in zip(self._chosen(indices), velocities, strict=True):
-            at = bodies[path]
-            world.place_body(
-                path,
-                BodyState(
-                    at.position,
-                    at.quaternion,
-                    np.asarray(velocity[:3], dtype=np.float64),
-                    np.asarray(velocity[3:], dtype=np.float64),
-                ),
-            )
+            world.set_velocity(path, velocity[:3], velocity[3:])
 
 
 class Articulation(_Prims):
@@ -196,25 +175,7 @@ class Articulation(_Prims):
         indices: Any = None,
         usd: bool = True,
     ) -> None:
-        at = world.bodies()[world.root_link(self._root)]
-        world.place_root(
-            self._root,
-            BodyState(
-                np.asarray(positions[0], dtype=np.float64),
-                np.asarray(orientations[0], dtype=np.float64)[[1, 2, 3, 0]],
-                at.linear,
-                at.angular,
-            ),
-        )
+        world.place(self._root, positions[0], np.asarray(orientations[0])[[1, 2, 3, 0]])
 
     def set_velocities(self, velocities: Any, indices: Any = None) -> None:
-        at = world.bodies()[world.root_link(self._root)]
-        world.place_root(
-            self._root,
-            BodyState(
-                at.position,
-                at.quaternion,
-                np.asarray(velocities[0][:3], dtype=np.float64),
-                np.asarray(velocities[0][3:], dtype=np.float64),
-            ),
-        )
+        world.set_velocity(self._root, velocities[0][:3], velocities[0][3:])

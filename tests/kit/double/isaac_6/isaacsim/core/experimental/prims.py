@@ -9,7 +9,6 @@ import omni.usd
 import warp as wp
 from omni.physx import world
 
-from irsim_isaac.simulators.engine import BodyState
 from tests.kit.physics import authored_pose
 
 _NOT_VALID = "The physics tensor entity is not valid"
@@ -71,12 +70,10 @@ class RigidPrim(_Prims):
         self, positions: Any = None, orientations: Any = None, *, indices: Any = None
     ) -> None:
         assert positions is not None or orientations is not None
-        bodies = world.bodies()
         for path, position, turned in zip(
             self._chosen(indices), _rows(positions, 3), _rows(orientations, 4), strict=True
         ):
-            at = bodies[path]
-            world.place_body(path, BodyState(position, turned[[1, 2, 3, 0]], at.linear, at.angular))
+            world.place(path, position, turned[[1, 2, 3, 0]])
 
     def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         assert world.valid, _NOT_VALID
@@ -98,15 +95,13 @@ class RigidPrim(_Prims):
         self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
     ) -> None:
         assert world.valid, _NOT_VALID
-        bodies = world.bodies()
         for path, linear, angular in zip(
             self._chosen(indices),
             _rows(linear_velocities, 3),
             _rows(angular_velocities, 3),
             strict=True,
         ):
-            at = bodies[path]
-            world.place_body(path, BodyState(at.position, at.quaternion, linear, angular))
+            world.set_velocity(path, linear, angular)
 
 
 class Articulation(_Prims):
@@ -170,28 +165,12 @@ class Articulation(_Prims):
         self, positions: Any = None, orientations: Any = None, *, indices: Any = None
     ) -> None:
         assert positions is not None or orientations is not None
-        at = world.bodies()[world.root_link(self._root)]
-        world.place_root(
-            self._root,
-            BodyState(
-                _rows(positions, 3)[0],
-                _rows(orientations, 4)[0][[1, 2, 3, 0]],
-                at.linear,
-                at.angular,
-            ),
-        )
+        world.place(self._root, _rows(positions, 3)[0], _rows(orientations, 4)[0][[1, 2, 3, 0]])
 
     def set_velocities(
         self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
     ) -> None:
         assert world.valid, _NOT_VALID
-        at = world.bodies()[world.root_link(self._root)]
-        world.place_root(
-            self._root,
-            BodyState(
-                at.position,
-                at.quaternion,
-                _rows(linear_velocities, 3)[0],
-                _rows(angular_velocities, 3)[0],
-            ),
+        world.set_velocity(
+            self._root, _rows(linear_velocities, 3)[0], _rows(angular_velocities, 3)[0]
         )
