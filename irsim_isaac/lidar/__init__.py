@@ -5,7 +5,7 @@ from __future__ import annotations
 from irsim_isaac.lidar.assembler import ScanAssembler
 from irsim_isaac.lidar.check import check_scan
 from irsim_isaac.lidar.emitters import EmitterState
-from irsim_isaac.lidar.frames import read_frames, write_frames
+from irsim_isaac.lidar.frames import frame_files, read_frames, write_frames
 from irsim_isaac.lidar.generic_model_output import (
     VALID,
     AuxType,
@@ -58,6 +58,7 @@ __all__ = [
     "Strategy",
     "array_message",
     "check_scan",
+    "frame_files",
     "gmo_from_scan_buffer",
     "graph_message",
     "lidar_profiles",

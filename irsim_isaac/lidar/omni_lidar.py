@@ -170,7 +170,7 @@ def _fields(
             angle_increment=fan.angle_increment,
             beam_count=fan.beam_count,
             firing_interval=fan.firing_interval,
-            firing_rate=firing_rate,
+            firing_rate=0.0 if firing_rate == scan_rate else firing_rate,
         )
         if fan.firing_interval:
             fields["clockwise"] = fan.clockwise
@@ -186,7 +186,8 @@ def _fields(
         increment = 2.0 * math.pi / turn
         first, count = 0, turn
         if span < 360.0:
-            centre = (start + span / 2.0 + 180.0) % 360.0
+            # From -180 degrees, so that the middle of the window lies in (-180, 180].
+            centre = (start + span / 2.0 + 180.0) % 360.0 or 360.0
             low = (centre - span / 2.0) * turn / 360.0
             first = math.ceil(low - 1e-6)
             count = math.floor(low + span * turn / 360.0 + 1e-6) - first + 1

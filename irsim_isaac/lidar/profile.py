@@ -256,18 +256,20 @@ class LidarProfile:
 
     @classmethod
     def from_omni_lidar(
-        cls, attributes: Mapping[str, Any], *, name: str = "OmniLidar"
+        cls, attributes: Mapping[str, Any], *, name: str = "OmniLidar", where: str = ""
     ) -> LidarProfile:
         """Read the attributes of an ``OmniLidar`` prim, with the names of Isaac Sim 5 or 6.
 
         Args:
             attributes: Values by full name, such as ``omni:sensor:Core:nearRangeM``.
             name: The name of the profile.
+            where: What is read, for errors, such as the path of the prim.
 
         Raises:
             ScanError: An attribute is missing or is not what it must be.
         """
-        return cls(**{"name": name} | fields_from_omni_lidar(attributes, f"OmniLidar '{name}'"))
+        fields = fields_from_omni_lidar(attributes, where or f"OmniLidar '{name}'")
+        return cls(**{"name": name} | fields)
 
     def to_omni_lidar(self, *, release: Release = "6") -> dict[str, Any]:
         """Return the attributes of an ``OmniLidar`` prim, by full name.
