@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 from shapely.geometry.polygon import orient
 
 from irsim_isaac.stage.geometry import Part
+from irsim_isaac.stage.rasterization import CLOSED, FILLED, SHEET, rasterize
 
-__all__ = ["mesh_footprint", "simple_polygons", "simplified"]
+__all__ = ["cells_area", "mesh_footprint", "raster_footprint", "simple_polygons", "simplified"]
 
 _GRID = 1e-7
 """Footprints are snapped to this [m], which closes the hairline gaps of rounding."""
 
 _THIN = 1e-9
 """What covers less than this [m^2] from above is a line."""
+
+_RASTER_SIDE = 4096
+"""Cells along the longer side of a raster."""
+
+_KINDS = {"sheet": SHEET, "closed": CLOSED, "filled": FILLED}
 
 Triangles = NDArray[np.float64]
 
@@ -66,6 +74,73 @@ def mesh_footprint(
     if not upright.is_empty:
         upright = shapely.line_merge(shapely.difference(upright, area))
     return _polygonal(area), upright
+
+
+def raster_footprint(
+    parts: Sequence[Part], low: float, high: float, tolerance: float
+) -> tuple[shapely.Geometry, float]:
+    """Return what parts cover between two heights, drawn on a fine raster and smoothed.
+
+    For meshes of so many triangles that their union would take long.
+
+    Args:
+        parts: The parts; of sheets the cells that they meet are covered.
+        low: The lower height [m].
+        high: The upper height [m]; the same as the lower one for a single cross section.
+        tolerance: How far the outline may lie from the exact one [m].
+
+    Returns:
+        The area, and how far its outline may lie from the exact one [m]: more than asked for
+        where the raster would have had more than 4096 cells a side.
+    """
+    points = np.concatenate([part.points for part in parts])
+    offsets = np.cumsum([0, *(len(part.points) for part in parts)])[:-1]
+    triangles = np.concatenate(
+        [part.triangles + first for part, first in zip(parts, offsets, strict=True)]
+    ).astype(np.int32)
+    kinds = np.concatenate(
+        [np.full(len(part.triangles), _KINDS[part.solid], dtype=np.int8) for part in parts]
+    )
+    least, greatest = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    # A cell is a third of the error: its diagonal and the smoothing of its steps are the rest.
+    cell = max(tolerance / 3.0, float((greatest - least).max()) / _RASTER_SIDE)
+    first = np.floor(least / cell).astype(np.int64) - 1
+    last = np.ceil(greatest / cell).astype(np.int64) + 1
+    cells = rasterize(
+        np.ascontiguousarray(points),
+        triangles,
+        kinds,
+        resolution=cell,
+        corner=(int(first[0]), int(first[1])),
+        shape=(int(last[0] - first[0]), int(last[1] - first[1])),
+        band=(low, high),
+        inside=100,
+    )
+    area = cells_area(cells > 50)
+    area = shapely.transform(area, lambda corners: (corners + first) * cell)
+    return simplified(area, 1.5 * cell), 3.0 * cell
+
+
+def cells_area(occupied: NDArray[np.bool_]) -> shapely.Geometry:
+    """Return the area of the occupied cells of a grid, merged, in cells from its corner.
+
+    Args:
+        occupied: Shape (nx, ny).
+    """
+    if not occupied.any():
+        return shapely.Polygon()
+    edges = np.diff(np.pad(occupied, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    rows, starts = np.nonzero(edges == 1)
+    _, ends = np.nonzero(edges == -1)
+    # Equal stretches of neighbouring rows are one box; in whole cells boxes share their edges
+    # exactly, so the union has no slivers.
+    order = np.lexsort((rows, ends, starts))
+    rows, starts, ends = rows[order], starts[order], ends[order]
+    joined = (np.diff(rows) == 1) & (np.diff(starts) == 0) & (np.diff(ends) == 0)
+    head = np.flatnonzero(np.concatenate([[True], ~joined]))
+    tail = np.append(head[1:], len(rows)) - 1
+    boxes = shapely.box(rows[head], starts[head], rows[tail] + 1, ends[head])
+    return shapely.simplify(shapely.union_all(boxes), 0.0)
 
 
 def _cross(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,9 +12,15 @@ import shapely
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Omission
-from irsim_isaac.stage.footprints import mesh_footprint, simple_polygons, simplified
+from irsim_isaac.stage.footprints import (
+    mesh_footprint,
+    raster_footprint,
+    simple_polygons,
+    simplified,
+)
 from irsim_isaac.stage.geometry import Geometry, Part
 from irsim_isaac.stage.names import object_names
+from irsim_isaac.stage.occupancy import without_shells
 from irsim_isaac.stage.poses import planar_pose
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
@@ -39,7 +45,10 @@ ROBOT_ATTRIBUTE = "irsim:robot"
 """On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
 
 _TIE = 1e-6
-"""What lies this near the end of the band [m] touches it, and touching is not being in it."""
+"""What lies this near the ends of the band [m] lies on them, and they belong to it."""
+
+_FINEST = 0.005
+"""The finest error that a raster is asked for [m]."""
 
 _ROUND = 7
 """Decimals of a metre that are kept."""
@@ -124,11 +133,13 @@ class Obstacles:
         obstacles: Everything in the band.
         low: What stands on the floor below the band.
         omissions: What was left out, and why.
+        warnings: What is less exact than was asked for.
     """
 
     obstacles: tuple[Obstacle, ...]
     low: tuple[LowObject, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def read_obstacles(
@@ -141,11 +152,14 @@ def read_obstacles(
     seeds: Sequence[tuple[float, float]] = (),
     skip: Sequence[str] = (),
     low_step: float = 0.02,
+    heavy: int = 20_000,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Obstacles:
     """Read the footprints of everything between two heights, one obstacle a prim or body.
 
-    Footprints are the exact outlines of the meshes between the heights, then simplified.
+    Footprints are the exact outlines of the meshes between the heights, then simplified; those
+    of heavy meshes are taken from a raster. What encloses all else at a far larger scale, such
+    as a sky dome, is left out.
 
     Args:
         stage: The stage, for masses, labels and poses.
@@ -156,6 +170,7 @@ def read_obstacles(
         seeds: Places [m] that are known to be inside rooms: a closed mesh round one of them is
             a room whose surface alone stands in the way.
         skip: Prims, such as robots, that are left out with all below them.
+        heavy: Of more triangles in the band than this, the outline is that of a fine raster.
         low_step: What rises less than this above the floor [m] is part of the floor.
         progress: Called as ``progress(done, total, what)``.
 
@@ -166,12 +181,13 @@ def read_obstacles(
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise StageError(f"the height band is {low:g} to {high:g} m, the lower end comes first")
     if high > low:
-        low, high = low + _TIE, high - _TIE
+        low, high = low - _TIE, high + _TIE
     low, high = low + floor, high + floor
     named = _named(stage)
     starts = [path for path, name in named.items() if name is None]
     groups: dict[tuple[str, bool], list[Part]] = {}
-    for part in geometry.parts:
+    inner, shells = without_shells(geometry.parts, (low, high))
+    for part in inner:
         if any(_below(part.path, root) for root in (*skip, *starts)):
             continue
         moves = part.body is not None and _moves(stage, part.body)
@@ -184,16 +200,22 @@ def read_obstacles(
 
     found: list[tuple[str, bool, list[Part], shapely.Geometry, shapely.Geometry]] = []
     flat: list[tuple[str, list[Part], float]] = []
+    notes: list[str] = []
     for number, ((path, moves), parts) in enumerate(groups.items()):
         if progress is not None:
             progress(number, len(groups), "reading footprints")
-        area, lines = _footprint(parts, low, high, seeds)
+        area, lines, error = _footprint(parts, low, high, seeds, tolerance, heavy)
+        if error > tolerance:
+            notes.append(
+                f"{path} has too many triangles for an exact outline: its raster may be off by "
+                f"{error:.3g} m"
+            )
         if area.is_empty and lines.is_empty:
             top = max(float(part.points[:, 2].max()) for part in parts) - floor
             if low_step < top <= low - floor:
                 flat.append((path, parts, top))
             continue
-        found.append((path, moves, parts, simplified(area, tolerance), lines))
+        found.append((path, moves, parts, area, lines))
     if progress is not None:
         progress(len(groups), len(groups), "reading footprints")
 
@@ -203,7 +225,7 @@ def read_obstacles(
         (path for path, moves, *_ in found if not moves), taken=bodies.values()
     )
     names |= given
-    omissions = [
+    omissions = shells + [
         Omission(path, "thin", f"its footprint is narrower than {tolerance:g} m")
         for path, _, _, area, lines in found
         if area.is_empty and lines.is_empty
@@ -215,12 +237,21 @@ def read_obstacles(
     )
     low_names = object_names((path for path, *_ in flat), taken=names.values())
     lows = tuple(LowObject(low_names[path], path, top, _shadow(parts)) for path, parts, top in flat)
-    return Obstacles(obstacles, lows, tuple(omissions))
+    return Obstacles(obstacles, lows, tuple(omissions), tuple(notes))
 
 
 def _footprint(
-    parts: Sequence[Part], low: float, high: float, seeds: Sequence[tuple[float, float]]
-) -> tuple[shapely.Geometry, shapely.Geometry]:
+    parts: Sequence[Part],
+    low: float,
+    high: float,
+    seeds: Sequence[tuple[float, float]],
+    tolerance: float,
+    heavy: int,
+) -> tuple[shapely.Geometry, shapely.Geometry, float]:
+    """Return what parts cover, their upright lines, and how far the outline may be off [m]."""
+    if sum(_crossing(part, low, high) for part in parts) > heavy:
+        area, error = raster_footprint(parts, low, high, max(tolerance, _FINEST))
+        return area, shapely.MultiLineString(), error
     areas, lines = [], []
     for part in parts:
         area, upright = mesh_footprint(part, low, high)
@@ -234,10 +265,16 @@ def _footprint(
         areas.append(area)
         lines.append(upright)
     if len(parts) == 1:
-        return areas[0], lines[0]
+        return simplified(areas[0], tolerance), lines[0], tolerance
     union = shapely.union_all(areas)
     outside = shapely.difference(shapely.union_all(lines), union)
-    return union, outside
+    return simplified(union, tolerance), outside, tolerance
+
+
+def _crossing(part: Part, low: float, high: float) -> int:
+    """Return how many triangles of a part reach into the band."""
+    heights = part.points[:, 2][part.triangles]
+    return int(np.sum((heights.max(axis=1) >= low) & (heights.min(axis=1) <= high)))
 
 
 def _named(stage: Usd.Stage) -> dict[str, str | None]:
@@ -399,7 +436,7 @@ def _mass(prim: Usd.Prim | None, area: shapely.Geometry, top: float) -> float:
         )
         if mass:
             return float(mass * unit)
-    return round(max(_DENSITY * area.area * top, 0.1), 3)
+    return float(round(max(_DENSITY * area.area * top, 0.1), 3))
 
 
 def _velocity(stage: Usd.Stage, prim: Usd.Prim) -> tuple[float, float, float]:

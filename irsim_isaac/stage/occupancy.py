@@ -19,7 +19,7 @@ from irsim_isaac.stage.geometry import Geometry, Part, Progress, Source, read_ge
 from irsim_isaac.stage.rasterization import CLOSED, FILLED, SHEET, rasterize
 from irsim_isaac.stage.usd import Usd
 
-__all__ = ["Bounds", "build_occupancy"]
+__all__ = ["Bounds", "build_occupancy", "without_shells"]
 
 Bounds: TypeAlias = tuple[float, float, float, float]
 """(x_min, y_min, x_max, y_max) [m]."""
@@ -168,6 +168,23 @@ def build_occupancy(
     }
     report = BuildReport(tuple(omissions), read.warnings, parameters)
     return Occupancy(cells, resolution, origin, report)
+
+
+def without_shells(
+    parts: Sequence[Part], band: tuple[float, float]
+) -> tuple[list[Part], list[Omission]]:
+    """Leave out what encloses all else in a band of heights at a far larger scale.
+
+    Args:
+        parts: The parts of a stage.
+        band: The ends of the band in the world [m].
+
+    Returns:
+        The other parts, also those that do not reach into the band, and what was left out.
+    """
+    _, shells = _Surfaces.of(list(parts), band).without_shells()
+    paths = {shell.where for shell in shells}
+    return [part for part in parts if part.path not in paths], shells
 
 
 def _band(height: float | tuple[float, float], floor: float, mode: str) -> tuple[float, float]:

@@ -12,8 +12,8 @@ import shapely
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.robot import RobotSpec
-from irsim_isaac.stage.footprints import simple_polygons
-from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE, Obstacle, Ring
+from irsim_isaac.stage.footprints import cells_area, simple_polygons
+from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE, Obstacle, Ring, placed
 from irsim_isaac.stage.robots import GOAL_ATTRIBUTE
 from irsim_isaac.stage.triangulation import triangulate
 from irsim_isaac.stage.usd import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
@@ -261,31 +261,11 @@ def grid_polygons(grid: Occupancy) -> list[Ring]:
     Args:
         grid: The grid; unknown cells are not occupied.
     """
-    occupied = np.asarray(grid.cells) > 50
-    if not occupied.any():
-        return []
+    area = cells_area(np.asarray(grid.cells) > 50)
     x, y, yaw = grid.origin
-    edges = np.diff(np.pad(occupied, ((0, 0), (1, 1))).astype(np.int8), axis=1)
-    rows, starts = np.nonzero(edges == 1)
-    _, ends = np.nonzero(edges == -1)
-    runs: dict[tuple[int, int], list[int]] = {}
-    boxes: list[tuple[int, int, int, int]] = []
-    for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        open_run = runs.get((start, end))
-        if open_run is not None and open_run[1] == row:
-            open_run[1] = row + 1
-        else:
-            if open_run is not None:
-                boxes.append((open_run[0], start, open_run[1], end))
-            runs[(start, end)] = [row, row + 1]
-    boxes += [(first, start, last, end) for (start, end), (first, last) in runs.items()]
-    # In whole cells the boxes share their edges exactly, so the union has no slivers.
-    union = shapely.union_all(shapely.box(*np.array(boxes, dtype=np.float64).T))
-    c, s = math.cos(yaw), math.sin(yaw)
-    turn = np.array([[c, s], [-s, c]])
     rings = []
-    for polygon in simple_polygons(shapely.simplify(union, 0.0)):
-        corners = np.array(polygon.exterior.coords)[:-1] * grid.resolution
-        corners = corners @ turn + np.array([x, y]) if yaw else corners + np.array([x, y])
-        rings.append(tuple((float(px), float(py)) for px, py in corners))
+    for polygon in simple_polygons(area):
+        corners = shapely.Polygon(np.array(polygon.exterior.coords) * grid.resolution)
+        outline = shapely.get_coordinates(placed(corners, (x, y, yaw)))[:-1]
+        rings.append(tuple((float(px), float(py)) for px, py in outline))
     return rings

@@ -21,6 +21,7 @@ from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
 from irsim_isaac.stage.obstacles import Obstacle, Ring, read_obstacles
+from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
 
@@ -260,7 +261,7 @@ def build_world(
         skip=[spec.prim_path for spec in specs if spec.prim_path],
         progress=progress,
     )
-    warnings = [*surfaces.warnings, *_lidar_warnings(specs)]
+    warnings = [*surfaces.warnings, *found.warnings, *_lidar_warnings(specs)]
     if found.low:
         shown = ", ".join(f"{low.name} ({low.top:.2f} m)" for low in found.low[:5])
         warnings.append(
@@ -269,14 +270,13 @@ def build_world(
         )
     grid = occupancy
     if obstacles != "polygons" and grid is None:
-        from irsim_isaac.stage.occupancy import build_occupancy
-
         grid = build_occupancy(
             stage,
-            height=band if mode == "band" else (band[0] - 0.005, band[0] + 0.005),
+            height=band if mode == "band" else band[0],
+            mode=mode,
             floor=floor,
             bounds=bounds,
-            geometry=geometry if isinstance(geometry, str) else "visual",
+            geometry=surfaces,
         )
     extent = bounds or _grid_bounds(grid) or _bounds(found.obstacles, places, specs)
     kept, outside = _within(found.obstacles, extent)
