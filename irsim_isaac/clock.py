@@ -163,7 +163,7 @@ class PacedClock:
     def resume(self) -> None:
         """Let time go on from here; it stands still until the first call."""
         if self._since is None:
-            self._since = Fraction(self._now())
+            self._since = self._wall()
 
     def pause(self) -> None:
         """Let time stand still."""
@@ -175,7 +175,7 @@ class PacedClock:
         self._told = 0
         self._gone = Fraction(0)
         if self._since is not None:
-            self._since = Fraction(self._now())
+            self._since = self._wall()
 
     def due(self) -> int:
         """Return how many steps have become due since the last call."""
@@ -194,7 +194,11 @@ class PacedClock:
     def _elapsed(self) -> Fraction:
         if self._since is None:
             return self._gone
-        return self._gone + Fraction(self._now()) - self._since
+        return self._gone + self._wall() - self._since
+
+    def _wall(self) -> Fraction:
+        # In whole nanoseconds, so that waiting for the sum of two floats ends.
+        return Fraction(round(self._now() * 1e9), 1_000_000_000)
 
 
 StepKind: TypeAlias = Literal["first", "next", "repeated", "skipped", "backward"]

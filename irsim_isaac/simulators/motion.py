@@ -133,8 +133,9 @@ def limited(
             spec.max_angular_acceleration,
             step_time,
         )
-    if spec.kinematics == "acker":
-        turn = command.turn
+    if spec.kinematics == "acker" and command.forward != 0.0:
+        # A car that cannot go as fast as it is told still takes the curve that it is told.
+        turn = command.turn * (forward / command.forward)
     return PlanarTwist(forward, left, turn)
 
 

@@ -48,21 +48,10 @@ def digest(world: WorldState) -> str:
 
 
 class Conformance:
-    """The protocol as tests; ``crate`` is an obstacle that can be placed, ``robot`` drives."""
-
-    settles: ClassVar[float] = 0.0
-    """How far a robot may still go after it was told to stand [m]."""
-
-    follows: ClassVar[float] = 1e-9
-    """How far, of the way that it was told, a robot may be off after a metre [m]."""
-
-    places: ClassVar[float] = 1e-9
-    """How exactly it takes what is written [m, rad]."""
+    """What a recording does as well: the room with its ``crate`` and its ``robot``."""
 
     sees: ClassVar[float] = 1e-5
     """How exactly a lidar measures [m]."""
-
-    crate_height: ClassVar[float] = 0.0
 
     @pytest.fixture
     def build(self, tmp_path: Any) -> Iterator[Build]:
@@ -123,6 +112,115 @@ class Conformance:
         assert state_of(world, "crate").role == "obstacle"
         assert len({item.id for item in world.objects}) == len(world.objects)
 
+    @pytest.mark.parametrize(
+        "commands",
+        [
+            {"robot": twist(0.5), "nobody": twist(0.5)},
+            {"robot": twist(math.nan)},
+            {"robot": twist(0.5, math.inf)},
+            {"robot": (0.5, 0.0)},
+        ],
+    )
+    def test_a_bad_command_moves_nothing(self, build: Build, commands: Any) -> None:
+        simulator = build()
+        before = digest(simulator.step({"robot": twist(0.2)}))
+        with pytest.raises(SimulatorError):
+            simulator.step(commands)
+        assert digest(simulator.read()) == before
+
+    def test_reading_changes_nothing(self, build: Build) -> None:
+        simulator = build()
+        world = simulator.step({"robot": twist(0.3, 0.1)})
+        assert digest(simulator.read()) == digest(world) == digest(simulator.read())
+
+    def test_states_are_copies(self, build: Build) -> None:
+        """Neither what is done to a state nor what the simulator does next reaches the other."""
+        simulator = build()
+        first = simulator.step({"robot": twist(0.3)})
+        kept = digest(first)
+        second = simulator.read()
+        state_of(second, "robot").scans[0].ranges[:] = 0.0
+        state_of(second, "robot").odom.pose.pose.position.x = 99.0
+        second.objects.clear()
+        assert digest(simulator.read()) == kept
+        simulator.step({"robot": twist(0.3, 0.3)})
+        simulator.reset()
+        assert digest(first) == kept
+
+    def test_scans_are_counter_clockwise_and_in_metres(self, build: Build) -> None:
+        """The walls of the room are where they are, and a miss is +inf."""
+        scan = state_of(build().read(), "robot").scans[0]
+        assert (scan.range_min, scan.range_max) == (PROFILE.range_min, PROFILE.range_max)
+        assert scan.angle_min == pytest.approx(PROFILE.angle_min, abs=1e-12)
+        assert scan.angle_increment == pytest.approx(PROFILE.angle_increment, abs=1e-12)
+        assert scan.ranges.dtype == np.float32
+        assert scan.ranges.shape == (PROFILE.beam_count,)
+        bearings = PROFILE.bearings
+        with np.errstate(divide="ignore"):
+            along = np.where(np.cos(bearings) > 1e-12, HALF_LENGTH / np.cos(bearings), np.inf)
+            across = HALF_WIDTH / np.abs(np.sin(bearings))
+        expected = np.minimum(along, across)
+        # The crate hides the wall behind it, left of forward.
+        near = np.hypot(*CRATE)
+        hidden = np.abs(bearings - math.atan2(CRATE[1], CRATE[0])) < CRATE_SIZE / near
+        np.testing.assert_allclose(scan.ranges[~hidden], expected[~hidden], atol=self.sees)
+        middle = np.argmin(np.abs(bearings - math.atan2(CRATE[1], CRATE[0])))
+        assert abs(scan.ranges[middle] - near) < CRATE_SIZE
+        assert scan.ranges[middle] < expected[middle] - CRATE_SIZE
+
+    def test_reset_goes_back(self, build: Build) -> None:
+        simulator = build()
+        start = digest(simulator.read())
+        simulator.step({"robot": twist(0.5, 0.5)})
+        simulator.step({})
+        assert digest(simulator.reset()) == start
+        assert simulator.time == 0.0
+
+    def test_two_at_once_do_not_disturb_each_other(self, build: Build) -> None:
+        alone = build(seed=1, noise=True)
+        expected = [digest(alone.step({"robot": twist(0.3, 0.2)})) for _ in range(6)]
+        first, second = build(seed=1, noise=True), build(seed=2, noise=True)
+        found = []
+        for _ in range(6):
+            second.step({"robot": twist(-0.1)})
+            found.append(digest(first.step({"robot": twist(0.3, 0.2)})))
+        assert found == expected
+
+    def test_a_closed_one_says_so(self, build: Build) -> None:
+        simulator = build()
+        simulator.close()
+        simulator.close()
+        for call in (
+            lambda: simulator.step({}),
+            simulator.read,
+            simulator.reset,
+            lambda: simulator.write({}),
+        ):
+            with pytest.raises(SimulatorError, match="closed"):
+                call()
+
+    def test_it_prints_nothing(self, build: Build, capfd: Any) -> None:
+        simulator = build()
+        simulator.step({"robot": twist(5.0)})
+        simulator.reset()
+        simulator.close()
+        assert capfd.readouterr().out == ""
+
+
+class DrivenConformance(Conformance):
+    """What obeys commands and can be written to: ``robot`` drives, ``crate`` can be placed."""
+
+    settles: ClassVar[float] = 0.0
+    """How far a robot may still go after it was told to stand [m]."""
+
+    follows: ClassVar[float] = 1e-9
+    """How far, of the way that it was told, a robot may be off after a metre [m]."""
+
+    places: ClassVar[float] = 1e-9
+    """How exactly it takes what is written [m, rad]."""
+
+    crate_height: ClassVar[float] = 0.0
+
     def test_robots_start_where_they_are_told(self, build: Build) -> None:
         simulator = build(starts={"robot": (-2.0, 1.0, 2.0)})
         assert pose_of(simulator.read()) == pytest.approx((-2.0, 1.0, 2.0), abs=1e-6)
@@ -158,63 +256,6 @@ class Conformance:
         assert (speed.linear.x, speed.angular.z) == pytest.approx(
             (0.0, 0.0), abs=max(self.settles, 1e-12)
         )
-
-    @pytest.mark.parametrize(
-        "commands",
-        [
-            {"robot": twist(0.5), "nobody": twist(0.5)},
-            {"robot": twist(math.nan)},
-            {"robot": twist(0.5, math.inf)},
-            {"robot": (0.5, 0.0)},
-        ],
-    )
-    def test_a_bad_command_moves_nothing(self, build: Build, commands: Any) -> None:
-        simulator = build()
-        before = digest(simulator.step({"robot": twist(0.2)}))
-        with pytest.raises(SimulatorError):
-            simulator.step(commands)
-        assert digest(simulator.read()) == before
-
-    def test_reading_changes_nothing(self, build: Build) -> None:
-        simulator = build()
-        world = simulator.step({"robot": twist(0.3, 0.1)})
-        assert digest(simulator.read()) == digest(world) == digest(simulator.read())
-
-    def test_states_are_copies(self, build: Build) -> None:
-        """Neither what is done to a state nor what the simulator does next reaches the other."""
-        simulator = build()
-        first = simulator.step({"robot": twist(0.3)})
-        kept = digest(first)
-        second = simulator.read()
-        state_of(second, "robot").scans[0].ranges[:] = 0.0
-        state_of(second, "robot").odom.pose.pose.position.x = 99.0
-        second.objects.clear()
-        assert digest(simulator.read()) == kept
-        simulator.step({"robot": twist(0.3, 0.3)})
-        simulator.write({"robot": odometry(1.0, 1.0)})
-        simulator.reset()
-        assert digest(first) == kept
-
-    def test_scans_are_counter_clockwise_and_in_metres(self, build: Build) -> None:
-        """The walls of the room are where they are, and a miss is +inf."""
-        scan = state_of(build().read(), "robot").scans[0]
-        assert (scan.range_min, scan.range_max) == (PROFILE.range_min, PROFILE.range_max)
-        assert scan.angle_min == pytest.approx(PROFILE.angle_min, abs=1e-12)
-        assert scan.angle_increment == pytest.approx(PROFILE.angle_increment, abs=1e-12)
-        assert scan.ranges.dtype == np.float32
-        assert scan.ranges.shape == (PROFILE.beam_count,)
-        bearings = PROFILE.bearings
-        with np.errstate(divide="ignore"):
-            along = np.where(np.cos(bearings) > 1e-12, HALF_LENGTH / np.cos(bearings), np.inf)
-            across = HALF_WIDTH / np.abs(np.sin(bearings))
-        expected = np.minimum(along, across)
-        # The crate hides the wall behind it, left of forward.
-        near = np.hypot(*CRATE)
-        hidden = np.abs(bearings - math.atan2(CRATE[1], CRATE[0])) < CRATE_SIZE / near
-        np.testing.assert_allclose(scan.ranges[~hidden], expected[~hidden], atol=self.sees)
-        middle = np.argmin(np.abs(bearings - math.atan2(CRATE[1], CRATE[0])))
-        assert abs(scan.ranges[middle] - near) < CRATE_SIZE
-        assert scan.ranges[middle] < expected[middle] - CRATE_SIZE
 
     def test_what_is_out_of_reach_is_infinite(self, build: Build) -> None:
         """From the west end, the east wall is farther than the lidar reaches."""
@@ -272,15 +313,6 @@ class Conformance:
         assert collided
         assert pose_of(world)[0] < HALF_LENGTH - FRONT + 0.1
 
-    def test_reset_goes_back(self, build: Build) -> None:
-        simulator = build()
-        start = digest(simulator.read())
-        simulator.step({"robot": twist(0.5, 0.5)})
-        simulator.write({"crate": odometry(-2.0, 0.0, z=self.crate_height)})
-        simulator.step({})
-        assert digest(simulator.reset()) == start
-        assert simulator.time == 0.0
-
     def test_one_seed_gives_one_run(self, build: Build) -> None:
         """Two runs of one simulator, and one of a second one, agree to the last bit."""
         commands = [{"robot": twist(0.4, 0.3)}, {}, {"robot": twist(-0.2, 0.5)}] * 4
@@ -293,32 +325,13 @@ class Conformance:
         assert runs[0] == runs[1] == runs[2]
         assert runs[0] != runs[3]
 
-    def test_two_at_once_do_not_disturb_each_other(self, build: Build) -> None:
-        alone = build(seed=1, noise=True)
-        expected = [digest(alone.step({"robot": twist(0.3, 0.2)})) for _ in range(6)]
-        first, second = build(seed=1, noise=True), build(seed=2, noise=True)
-        found = []
-        for _ in range(6):
-            second.step({"robot": twist(-0.1)})
-            found.append(digest(first.step({"robot": twist(0.3, 0.2)})))
-        assert found == expected
-
-    def test_a_closed_one_says_so(self, build: Build) -> None:
+    def test_reset_undoes_what_was_written(self, build: Build) -> None:
         simulator = build()
-        simulator.close()
-        simulator.close()
-        for call in (
-            lambda: simulator.step({}),
-            simulator.read,
-            simulator.reset,
-            lambda: simulator.write({}),
-        ):
-            with pytest.raises(SimulatorError, match="closed"):
-                call()
-
-    def test_it_prints_nothing(self, build: Build, capfd: Any) -> None:
-        simulator = build()
-        simulator.step({"robot": twist(5.0)})
-        simulator.reset()
-        simulator.close()
-        assert capfd.readouterr().out == ""
+        start = digest(simulator.read())
+        kept = simulator.step({"robot": twist(0.5, 0.5)})
+        before = digest(kept)
+        simulator.write({"crate": odometry(-2.0, 0.0, z=self.crate_height)})
+        simulator.write({"robot": odometry(1.0, 1.0)})
+        simulator.step({})
+        assert digest(kept) == before
+        assert digest(simulator.reset()) == start

@@ -7,10 +7,10 @@ from typing import Any
 
 from irsim_isaac.simulators import Simulator, make
 from tests.simulators.arena import STARTS, robot, write_world
-from tests.simulators.conformance import Conformance
+from tests.simulators.conformance import DrivenConformance
 
 
-class TestIrsim(Conformance):
+class TestIrsim(DrivenConformance):
     follows = 1e-9
 
     def make(self, folder: Path, *, noise: bool = False, **options: Any) -> Simulator:

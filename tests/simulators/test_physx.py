@@ -9,12 +9,12 @@ import pytest
 
 from irsim_isaac.simulators import Simulator, make
 from tests.simulators.arena import CRATE_SIZE, STARTS, robot, write_stage
-from tests.simulators.conformance import Conformance
+from tests.simulators.conformance import DrivenConformance
 
 pytest.importorskip("ovphysx")
 
 
-class TestPhysx(Conformance):
+class TestPhysx(DrivenConformance):
     settles = 0.05
     follows = 0.05
     places = 1e-6

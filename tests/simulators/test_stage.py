@@ -7,10 +7,10 @@ from typing import Any
 
 from irsim_isaac.simulators import Simulator, make
 from tests.simulators.arena import CRATE_SIZE, STARTS, robot, write_stage
-from tests.simulators.conformance import Conformance
+from tests.simulators.conformance import DrivenConformance
 
 
-class TestStage(Conformance):
+class TestStage(DrivenConformance):
     crate_height = CRATE_SIZE / 2
 
     def make(self, folder: Path, **options: Any) -> Simulator:
