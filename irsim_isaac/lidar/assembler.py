@@ -102,6 +102,7 @@ class ScanAssembler:
     late_frames: int = field(default=0, init=False)
     late_returns: int = field(default=0, init=False)
     _selection: ReturnSelection = field(init=False, repr=False)
+    _levelled: LidarProfile = field(init=False, repr=False)
     _turns: dict[int, _Turn] = field(default_factory=dict, init=False, repr=False)
     _first_turn: int | None = field(default=None, init=False, repr=False)
     _emitted: int | None = field(default=None, init=False, repr=False)
@@ -116,6 +117,7 @@ class ScanAssembler:
     def __post_init__(self) -> None:
         if self.partial not in ("drop", "mark"):
             raise ScanError(f"partial is '{self.partial}', expected 'drop' or 'mark'")
+        self._levelled = self.profile
         self._selection = ReturnSelection(
             strategy=self.strategy,
             height=self.height,
@@ -152,6 +154,7 @@ class ScanAssembler:
             self._forget()
         self._last_time = gmo.timestampNs
         profile = levelled_profile(self.profile, tilt_of(gmo, self._selection))
+        self._levelled = profile
         if profile.scan_type == "solid_state":
             return [self._whole(gmo, profile)]
         turn = 2.0 * math.pi / profile.angle_increment
@@ -172,7 +175,7 @@ class ScanAssembler:
             if turn.fired.any():
                 self.partial_scans += 1
                 if self.partial == "mark":
-                    scans.append(self._emit(turn, self.profile))
+                    scans.append(self._emit(turn, self._levelled))
         self._forget()
         return scans
 
