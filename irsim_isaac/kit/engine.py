@@ -51,6 +51,8 @@ class _Chain:
     links: set[str] = field(default_factory=set)
     joints: dict[str, bool] = field(default_factory=dict)
     """By path: whether it turns."""
+    starts: dict[str, float] = field(default_factory=dict)
+    """By path: its position [degrees or lengths] as the stage has it."""
 
 
 class IsaacEngine:
@@ -166,6 +168,21 @@ class IsaacEngine:
         if unknown:
             raise SimulatorError(f"isaac: {unknown[0]} is no joint of an articulation")
         self._states = None
+
+    def rest_joints(self, below: str) -> None:
+        """Put the joints of an articulation where the stage has them, at rest.
+
+        Args:
+            below: The prim that holds the robot.
+        """
+        for chain in self._chains:
+            if any(path == below or path.startswith(f"{below}/") for path in chain.links):
+                self.set_joints("jointPosition", chain.starts)
+                self.set_joints("jointVelocity", dict.fromkeys(chain.starts, 0.0))
+
+    def is_link(self, path: str) -> bool:
+        """Return whether a body is a link of an articulation."""
+        return path in self._links
 
     def place_body(self, path: str, state: BodyState, *, kinematic: bool = False) -> None:
         """Put a body that stands alone somewhere, with a velocity."""
@@ -329,5 +346,9 @@ def _chains(stage: Any) -> list[_Chain]:
             reached = grown == chain.links
             chain.links = grown
         chain.joints = {path: turns for path, turns in turning.items() if ends[path] & chain.links}
+        for path, turns in chain.joints.items():
+            name = f"state:{'angular' if turns else 'linear'}:physics:position"
+            state = stage.GetPrimAtPath(path).GetAttribute(name)
+            chain.starts[path] = float((state.Get() if state else None) or 0.0)
         chains.append(chain)
     return chains

@@ -210,9 +210,12 @@ class IsaacSimulator(PhysxSimulator):
     def _restart(self, seed: int) -> None:
         super()._restart(seed)
         # Isaac Sim has taken warm-up steps, in which everything has moved a little.
+        engine = self._opened()
         for body in self._bodies:
-            self._put(body.name, Motion(body.pose, _NO_MOTION, _NO_MOTION), body)
+            if not engine.is_link(body.path):
+                self._put(body.name, Motion(body.pose, _NO_MOTION, _NO_MOTION), body)
         for name in self._robots:
+            engine.rest_joints(self._roots[name])
             self._put(name, Motion(self._starts[name], _NO_MOTION, _NO_MOTION))
         self._refresh()
 
