@@ -41,7 +41,7 @@ _PLANAR_SLOPE = math.tan(math.radians(1.0))
 _PLANAR_HEIGHT = 0.02
 _RADIANS = np.float32(math.pi / 180.0)
 # Few enough for what is computed on the way to stay in the cache of the processor.
-_BATCH = 16384
+_BATCH = 40_000
 
 
 @dataclass(frozen=True, slots=True)
