@@ -20,7 +20,7 @@ from irsim_isaac.files import write_bytes, write_text
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
-from irsim_isaac.stage.obstacles import Obstacle, Ring, read_obstacles
+from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
@@ -60,6 +60,7 @@ class World:
         unknown: What an unknown cell of the grid becomes in the image: white, black, or the
             grey of map files, which IR-SIM takes for free.
         fog_resolution: The side of a cell of IR-SIM's fog [m]; None for no fog.
+        low: What stands on the floor below the band: no obstacle, and yet not empty ground.
         report: What was left out, warnings and the parameters of the build.
     """
 
@@ -74,6 +75,7 @@ class World:
     grid: Occupancy | None = None
     unknown: Unknown = "occupied"
     fog_resolution: float | None = None
+    low: tuple[LowObject, ...] = ()
     report: BuildReport = field(default_factory=BuildReport)
 
     def to_irsim(self, *, image: str = "map.png", wrapped: bool = False) -> dict[str, Any]:
@@ -304,6 +306,7 @@ def build_world(
         grid=grid if obstacles != "polygons" else None,
         unknown=unknown,
         fog_resolution=fog_resolution,
+        low=found.low,
         report=BuildReport(
             omissions=(*surfaces.omissions, *found.omissions, *outside),
             warnings=tuple(warnings),

@@ -1,0 +1,115 @@
+"""``irsim-isaac show``: a picture of a stage, a world or a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from irsim_isaac.stage.world import World
+
+__all__ = ["register"]
+
+_STAGES = (".usd", ".usda", ".usdc", ".usdz")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("show")(show)
+
+
+def show(
+    source: Annotated[Path, typer.Argument(help="A USD stage, an IR-SIM world or a ROS map.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The picture, a .png file.")],
+    mode: Annotated[
+        str, typer.Option(help="Of a stage: all in the height band, or what a lidar sees.")
+    ] = "band",
+    height: Annotated[
+        tuple[float, float], typer.Option(help="Of a stage: the height band [m].")
+    ] = (0.1, 0.62),
+    grid: Annotated[bool, typer.Option(help="Of a stage: draw its map below.")] = True,
+    resolution: Annotated[float, typer.Option(help="The side of a cell of that map [m].")] = 0.05,
+    seed: Annotated[
+        list[str] | None, typer.Option(help="A place 'x,y' [m] that is marked, such as a seed.")
+    ] = None,
+    size: Annotated[int, typer.Option(help="The longer side of the picture [px].")] = 1600,
+    names: Annotated[bool, typer.Option(help="Name obstacles and robots.")] = True,
+) -> None:
+    """Draw a stage, a world or a map from above."""
+    from irsim_isaac.files import writing
+    from irsim_isaac.stage.picture import draw_world
+
+    if output.suffix.lower() != ".png":
+        raise typer.BadParameter(f"-o is '{output}', a .png file was expected")
+    if mode not in ("band", "lidar"):
+        raise typer.BadParameter(f"--mode is '{mode}', expected band or lidar")
+    places = [_place(text) for text in seed or ()]
+    if source.suffix.lower() in _STAGES:
+        world = _stage_world(source, mode, height, resolution if grid else None)
+    else:
+        world = _file_world(source)
+    picture = draw_world(world, seeds=places, size=size, names=names)
+    with writing(output) as temporary:
+        picture.save(temporary, format="PNG")
+    typer.echo(f"{output}: {picture.width} x {picture.height} pixels")
+
+
+def _place(text: str) -> tuple[float, float]:
+    try:
+        x, y = (float(value) for value in text.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(f"--seed is '{text}', two numbers 'x,y' were expected") from error
+    return x, y
+
+
+def _stage_world(
+    source: Path, mode: str, height: tuple[float, float], resolution: float | None
+) -> World:
+    from dataclasses import replace
+
+    from irsim_isaac.stage.occupancy import build_occupancy
+    from irsim_isaac.stage.opening import open_stage
+    from irsim_isaac.stage.world import build_world
+
+    stage = open_stage(source)
+    world = build_world(
+        stage,
+        mode=mode,  # type: ignore[arg-type]  # checked above
+        height=height,
+    )
+    if resolution is None:
+        return world
+    x, y = world.offset
+    bounds = (x, y, x + world.width, y + world.height)
+    return replace(
+        world,
+        grid=build_occupancy(stage, resolution=resolution, height=height, bounds=bounds),
+    )
+
+
+def _file_world(source: Path) -> World:
+    """Read a world of IR-SIM or a map of ROS, told apart by their keys."""
+    import yaml
+
+    from irsim_isaac.errors import StageError
+    from irsim_isaac.map import load_ros_map
+    from irsim_isaac.stage.world import World
+    from irsim_isaac.stage.world_file import read_world
+
+    try:
+        content = yaml.safe_load(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StageError(
+            f"{source}: {error.strerror}; a USD stage, an IR-SIM world or a ROS map was expected"
+        ) from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise StageError(
+            f"{source}: neither USD nor YAML: {' '.join(str(error).split())}"
+        ) from error
+    if isinstance(content, dict) and "image" in content and "resolution" in content:
+        grid = load_ros_map(source)
+        x, y, _ = grid.origin
+        return World(width=grid.width, height=grid.height, offset=(x, y), grid=grid)
+    return read_world(source)
