@@ -47,6 +47,7 @@ class CellFrame:
         rounding: What counts as touching [m]: a few of the last digits of the largest
             coordinate. A footprint exactly as wide as a corridor has edges that differ from the
             corridor's by such digits only.
+        scales: Cells a metre along x and y, and the rounding in cells along x and y.
     """
 
     nx: int
@@ -56,12 +57,16 @@ class CellFrame:
     width: float
     height: float
     rounding: float = field(init=False)
+    scales: tuple[float, float, float, float] = field(init=False)
 
     def __post_init__(self) -> None:
         largest = max(
             abs(self.ox), abs(self.oy), abs(self.ox + self.width), abs(self.oy + self.height)
         )
-        object.__setattr__(self, "rounding", _ROUNDING * math.ulp(largest))
+        rounding = _ROUNDING * math.ulp(largest)
+        sx, sy = self.nx / self.width, self.ny / self.height
+        object.__setattr__(self, "rounding", rounding)
+        object.__setattr__(self, "scales", (sx, sy, rounding * sx, rounding * sy))
 
     def x_edges(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the least x of columns [m]; both neighbours of an edge get the same number."""
@@ -105,22 +110,27 @@ def meets_occupied_cell(
         bounds: Its bounds [m].
         threshold: Cells of a greater value are occupied.
     """
-    nx, ny, ox, oy = frame.nx, frame.ny, frame.ox, frame.oy
-    sx, sy = nx / frame.width, ny / frame.height
-    i0 = max(0, int((bounds[0] - ox) * sx - _NEAR_EDGE))
-    j0 = max(0, int((bounds[1] - oy) * sy - _NEAR_EDGE))
-    i1 = min(nx, int((bounds[2] - ox) * sx + _NEAR_EDGE) + 1)
-    j1 = min(ny, int((bounds[3] - oy) * sy + _NEAR_EDGE) + 1)
+    sx, sy, inset_x, inset_y = frame.scales
+    i0 = max(0, math.floor((bounds[0] - frame.ox) * sx + inset_x))
+    j0 = max(0, math.floor((bounds[1] - frame.oy) * sy + inset_y))
+    i1 = min(frame.nx, math.ceil((bounds[2] - frame.ox) * sx - inset_x))
+    j1 = min(frame.ny, math.ceil((bounds[3] - frame.oy) * sy - inset_y))
+    cells = (i1 - i0) * (j1 - j0)
     if i0 >= i1 or j0 >= j1:
         return False
-    if (i1 - i0) * (j1 - j0) > _SMALL_WINDOW:
+    if cells > _SMALL_WINDOW:
         shapely.prepare(geometry)
         return _meets_in_large_window(grid, frame, geometry, (i0, j0, i1, j1), threshold)
+    if cells == 1 and not grid[i0, j0] > threshold:
+        return False
     window = grid[i0:i1, j0:j1] > threshold
     i, j = window.nonzero()
     count = i.size
     if not count:
         return False
+    solid = geometry.area > 0
+    if solid and count == cells:
+        return True
     # Walls are rectangles of cells: where all cells of their bounding box are occupied, the box
     # answers, and where the geometry misses it, so does it elsewhere.
     left, right = int(i[0]), int(i[-1]) + 1
@@ -130,20 +140,22 @@ def meets_occupied_cell(
         hull = shapely.box(*_box(frame, i0 + left, j0 + low, i0 + right, j0 + high))
         if not shapely.intersects(geometry, hull):
             return False
-        if full and geometry.area > 0:
+        if full and solid:
             return True
     corners = shapely.get_coordinates(geometry)
-    at = (corners - (ox, oy)) * (sx, sy)
-    cells = at.astype(np.int64)
+    x = (corners[:, 0] - frame.ox) * sx - i0
+    y = (corners[:, 1] - frame.oy) * sy - j0
+    column, row = x.astype(np.int64), y.astype(np.int64)
     inside = window[
-        np.minimum(np.maximum(cells[:, 0] - i0, 0), i1 - i0 - 1),
-        np.minimum(np.maximum(cells[:, 1] - j0, 0), j1 - j0 - 1),
+        np.minimum(np.maximum(column, 0), i1 - i0 - 1), np.minimum(np.maximum(row, 0), j1 - j0 - 1)
     ]
     if inside.any():
-        deep = at[inside] - cells[inside]
-        if (np.abs(deep - 0.5) < 0.5 - _NEAR_EDGE).all(axis=1).any():
+        deep_x = np.abs(x[inside] - column[inside] - 0.5)
+        deep_y = np.abs(y[inside] - row[inside] - 0.5)
+        if (np.maximum(deep_x, deep_y) < 0.5 - _NEAR_EDGE).any():
             return True
-    return bool(shapely.intersects(geometry, _boxes(frame, i + i0, j + j0, 1, (nx, ny))).any())
+    boxes = _boxes(frame, i + i0, j + j0, 1, (frame.nx, frame.ny))
+    return bool(shapely.intersects(geometry, boxes).any())
 
 
 def _box(frame: CellFrame, i0: int, j0: int, i1: int, j1: int) -> tuple[float, float, float, float]:

@@ -80,6 +80,13 @@ class Map:
         MapFormatError: The grid is no grid, or has a NaN cell.
     """
 
+    width: float
+    height: float
+    resolution: float
+    obstacle_list: list[Any]
+    grid: npt.NDArray[Any] | None
+    world_offset: tuple[float, float]
+
     def __init__(
         self,
         width: float = 10,

@@ -33,6 +33,7 @@ class ImageGridGenerator(GridMapGenerator):
 
     name = "image"
     yaml_param_names = ("path",)
+    path: str
 
     def __init__(self, path: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -55,6 +55,11 @@ class ObstacleMap:
     """
 
     role = "obstacle"
+    linestrings: list[Any]
+    geometry_tree: STRtree
+    grid_map: npt.NDArray[Any] | None
+    grid_reso: npt.NDArray[np.float64]
+    world_offset: list[float]
 
     def __init__(
         self,

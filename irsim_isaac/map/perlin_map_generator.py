@@ -119,6 +119,13 @@ class PerlinGridGenerator(GridMapGenerator):
 
     name = "perlin"
     yaml_param_names = ("complexity", "fill", "fractal", "attenuation", "seed")
+    width: int
+    height: int
+    complexity: float
+    fill: float
+    fractal: int
+    attenuation: float
+    seed: int | None
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ else:
 wp.set_module_options({"enable_backward": False, "fuse_fp": False})
 
 _TOUCHING = 1e-9
+_ROWS = 16
 _OCCUPIED_ABOVE = wp.constant(wp.int32(OCCUPANCY_THRESHOLD))
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -123,25 +124,60 @@ def straighten(occupancy: Occupancy, *, device: str = "cpu") -> Occupancy:
     return Occupancy(target.numpy(), size, origin, occupancy.report)
 
 
-def _block_starts(fine: int, coarse: int) -> npt.NDArray[np.int64]:
-    return (np.arange(coarse) * fine / coarse).astype(np.int64)
+def _most(grid: npt.NDArray[Any], coarse: tuple[int, int]) -> npt.NDArray[Any]:
+    """Return the greatest value of each block; NaN wherever a block holds one.
+
+    A few rows at a time, so that their halfway result stays in the cache.
+    """
+    most = np.empty(coarse, dtype=grid.dtype)
+    rows, columns = _Blocks(grid.shape[0], coarse[0]), _Blocks(grid.shape[1], coarse[1])
+    for start_row in range(0, coarse[0], _ROWS):
+        stop_row = min(start_row + _ROWS, coarse[0])
+        part = rows.reduced(grid, start_row, stop_row)
+        columns.reduce_across(part, most[start_row:stop_row])
+    return most
 
 
-def _most(grid: npt.NDArray[_Number], coarse: tuple[int, int]) -> npt.NDArray[_Number]:
-    """Return the greatest value of each block; NaN wherever a block holds one."""
-    factors = [fine // few for fine, few in zip(grid.shape, coarse, strict=True)]
-    if all(few * by == fine for few, by, fine in zip(coarse, factors, grid.shape, strict=True)):
-        most: npt.NDArray[Any] = grid[:: factors[0], :: factors[1]].copy()
-        for row in range(factors[0]):
-            for column in range(factors[1]):
-                if row or column:
-                    part = grid[row :: factors[0], column :: factors[1]]
-                    np.maximum(most, part, out=most)
+class _Blocks:
+    """The blocks of fine cells along one axis.
+
+    Args:
+        fine: How many cells there are.
+        coarse: How many blocks.
+    """
+
+    def __init__(self, fine: int, coarse: int) -> None:
+        edges = (np.arange(coarse + 1) * fine / coarse).astype(np.int64)
+        self.first = edges[:-1]
+        self.last = np.maximum(edges[1:], edges[:-1] + 1) - 1
+        self.longest = int((self.last - self.first).max()) + 1
+        self.even = fine % coarse == 0
+
+    def reduced(self, grid: npt.NDArray[Any], start: int, stop: int) -> npt.NDArray[Any]:
+        """Return the greatest value of some blocks of rows, for every column."""
+        first, last = self.first[start:stop], self.last[start:stop]
+        if self.even:
+            rows = grid[first[0] : last[-1] + 1]
+            most = rows[:: self.longest].copy()
+            for step in range(1, self.longest):
+                np.maximum(most, rows[step :: self.longest], out=most)
+            return most
+        most = grid[first]
+        for step in range(1, self.longest):
+            np.maximum(most, grid[np.minimum(first + step, last)], out=most)
         return most
-    rows = np.maximum.reduceat(grid, _block_starts(grid.shape[0], coarse[0]), axis=0)
-    columns = _block_starts(grid.shape[1], coarse[1])
-    reduced: npt.NDArray[Any] = np.maximum.reduceat(rows, columns, axis=1)
-    return reduced
+
+    def reduce_across(self, part: npt.NDArray[Any], most: npt.NDArray[Any]) -> None:
+        """Write the greatest value of each block of columns."""
+        if self.even:
+            most[...] = part[:, :: self.longest]
+            for step in range(1, self.longest):
+                np.maximum(most, part[:, step :: self.longest], out=most)
+            return
+        np.take(part, self.first, axis=1, out=most, mode="clip")
+        for step in range(1, self.longest):
+            further = np.take(part, np.minimum(self.first + step, self.last), axis=1)
+            np.maximum(most, further, out=most)
 
 
 def downsample_occupancy_grid(
@@ -170,12 +206,11 @@ def downsample_occupancy_grid(
     return _coarser(grid, coarse)
 
 
-def _coarser(grid: npt.NDArray[_Number], coarse: tuple[int, int]) -> npt.NDArray[_Number]:
-    if grid.dtype.kind in "ub" or grid.min() >= np.zeros(1, grid.dtype)[0]:
+def _coarser(grid: npt.NDArray[Any], coarse: tuple[int, int]) -> npt.NDArray[Any]:
+    if grid.dtype.kind in "ub" or grid.min() >= 0:
         return _most(grid, coarse)
-    values: npt.NDArray[Any] = grid
-    unknown = ~(values >= 0)
-    known: npt.NDArray[Any] = np.where(unknown, values.dtype.type(0), values)
+    unknown = ~(grid >= 0)
+    known = np.where(unknown, grid.dtype.type(0), grid)
     most = _most(known, coarse)
     covered = _most(unknown, coarse)
     most[covered & (most <= OCCUPANCY_THRESHOLD)] = UNKNOWN
