@@ -22,12 +22,17 @@ def robots_by_name(robots: Sequence[RobotSpec]) -> Mapping[str, RobotSpec]:
     """Return robots by their names, in order.
 
     Raises:
-        SimulatorError: Two of them have one name.
+        SimulatorError: Two of them have one name, or a car has no wheelbase.
     """
     named: dict[str, RobotSpec] = {}
     for robot in robots:
         if robot.name in named:
             raise SimulatorError(f"two robots are named '{robot.name}'; names must be unique")
+        if robot.kinematics == "acker" and not (robot.wheelbase and robot.wheelbase > 0.0):
+            raise SimulatorError(
+                f"robot '{robot.name}' is a car and needs a wheelbase of more than 0 m, "
+                f"found {robot.wheelbase}"
+            )
         named[robot.name] = robot
     return MappingProxyType(named)
 

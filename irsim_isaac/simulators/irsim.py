@@ -26,6 +26,8 @@ __all__ = ["IrsimSimulator"]
 _KINEMATICS = ("diff", "omni", "omni_angular", "acker")
 _SCANNERS = ("lidar2d", "fmcw_lidar2d")
 _WARNINGS_KEPT = 100
+_NOTHING_PRINTED = 1000
+"""A level of logging above every message's own."""
 
 
 def _import_irsim() -> Any:
@@ -151,7 +153,7 @@ class IrsimSimulator(SteppedSimulator):
             env = self._irsim.make(
                 str(self._world),
                 headless=True,
-                log_level="CRITICAL",
+                log_level=_NOTHING_PRINTED,
                 seed=seed,
                 step_mode="external" if self._external else "internal",
             )
@@ -159,7 +161,7 @@ class IrsimSimulator(SteppedSimulator):
             *(AttributeError, KeyError, TypeError, ValueError, NotImplementedError),
             *(OSError, yaml.YAMLError),
         ) as error:
-            text = str(error).strip() or type(error).__name__
+            text = " ".join(str(error).split()) or type(error).__name__
             raise SimulatorError(
                 f"irsim: {self._world} is no world that IR-SIM can load: {text}"
             ) from error

@@ -141,15 +141,7 @@ def limited(
 
 def largest_steering(spec: RobotSpec) -> float:
     """Return the largest steering angle of a car [rad]: its fastest turn at its top speed."""
-    return math.atan2(spec.max_angular_speed * _wheelbase(spec), spec.max_linear_speed)
-
-
-def _wheelbase(spec: RobotSpec) -> float:
-    if not spec.wheelbase or spec.wheelbase < 0.0:
-        raise SimulatorError(
-            f"robot '{spec.name}': a car needs a wheelbase of more than 0 m, found {spec.wheelbase}"
-        )
-    return spec.wheelbase
+    return math.atan2(spec.max_angular_speed * (spec.wheelbase or 1.0), spec.max_linear_speed)
 
 
 def steering_angle(
@@ -192,7 +184,7 @@ def integrate(
     steer = pose.steer
     turn = motion.turn
     if spec.kinematics == "acker":
-        wheelbase = _wheelbase(spec)
+        wheelbase = spec.wheelbase or 1.0
         steer = steering_angle(
             wheelbase, motion.forward, motion.turn, pose.steer, limit=largest_steering(spec)
         )
@@ -205,7 +197,7 @@ def body_twist(spec: RobotSpec, pose: PlanarPose, motion: PlanarTwist) -> Planar
     """Return the twist that odometry reports, the yaw rate of a car by its steering angle."""
     if spec.kinematics != "acker":
         return motion
-    turn = motion.forward * math.tan(pose.steer) / _wheelbase(spec)
+    turn = motion.forward * math.tan(pose.steer) / (spec.wheelbase or 1.0)
     return PlanarTwist(motion.forward, 0.0, turn)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import shapely
 
 from irsim_isaac.clock import Seconds
@@ -48,6 +49,8 @@ from irsim_isaac.simulators.scene import (
 
 if TYPE_CHECKING:
     from pxr import Usd
+
+    from irsim_isaac.map import Occupancy
 
 __all__ = ["StageSimulator"]
 
@@ -129,14 +132,17 @@ class StageSimulator(SteppedSimulator):
         }
         self._outlines = body_outlines(geometry, list(self._bodies.values()), height=band)
         self._resolution = resolution
+        self._collisions = collisions
         self._map = None
-        if collisions:
+        still = read_geometry(opened, static_only=True, exclude=sorted(roots.values()))
+        if collisions and any(_stands(part.points, band) for part in still.parts):
             from irsim_isaac.stage import build_occupancy
 
-            still = read_geometry(opened, static_only=True, exclude=sorted(roots.values()))
-            self._map = build_occupancy(
+            occupancy = build_occupancy(
                 opened, resolution=resolution, height=height, floor=floor, geometry=still
-            ).to_map()
+            )
+            self._map = occupancy.to_map()
+            self._extent = shapely.box(*_map_extent(occupancy))
         self._caster = ray_caster(
             geometry,
             robots=self._robots,
@@ -176,10 +182,13 @@ class StageSimulator(SteppedSimulator):
                 self._footprints[name], planar_matrix(reached.x, reached.y, reached.yaw)
             )
             if met is not None:
-                self._touching[name] = met
+                known = self._touching.setdefault(name, [])
+                known += [other for other in met if other not in known]
                 self._motions[name] = REST
                 for other in met:
-                    self._touching.setdefault(self._name_of(other), []).append(self._ids[name])
+                    partners = self._touching.setdefault(self._name_of(other), [])
+                    if self._ids[name] not in partners:
+                        partners.append(self._ids[name])
         self._refresh()
 
     def _name_of(self, number: int) -> str:
@@ -189,7 +198,7 @@ class StageSimulator(SteppedSimulator):
         self, name: str, before: PlanarPose, after: PlanarPose
     ) -> tuple[PlanarPose, list[int] | None]:
         """Go toward a pose; return how far it went, and what it met there, if anything."""
-        if self._map is None:
+        if not self._collisions:
             return after, None
         turn = wrapped(after.yaw - before.yaw)
         way = math.hypot(after.x - before.x, after.y - before.y) + abs(turn) * self._reach[name]
@@ -218,7 +227,7 @@ class StageSimulator(SteppedSimulator):
 
     def _meets(self, name: str, pose: PlanarPose) -> list[int] | None:
         """Return the ids of what a robot meets at a pose; the map has none; None for nothing."""
-        if self._map is None:
+        if not self._collisions:
             return None
         outline = placed(self._footprints[name], planar_matrix(pose.x, pose.y, pose.yaw))
         met = [
@@ -228,9 +237,17 @@ class StageSimulator(SteppedSimulator):
             and shapely.intersects(outline, area)
             and not shapely.touches(outline, area)
         ]
-        if met or self._map.is_collision(outline):
+        if met or self._meets_map(outline):
             return met
         return None
+
+    def _meets_map(self, outline: shapely.Polygon) -> bool:
+        """Tell whether a footprint meets an occupied cell; there is nothing beyond the map."""
+        if self._map is None or not shapely.intersects(outline, self._extent):
+            return False
+        if not shapely.covers(self._extent, outline):
+            outline = shapely.intersection(outline, self._extent)
+        return outline.area > 0.0 and bool(self._map.is_collision(outline))
 
     def _refresh(self) -> None:
         """Bring what lidars and footprints meet to where everything is now."""
@@ -326,6 +343,20 @@ class StageSimulator(SteppedSimulator):
 
     def _release(self) -> None:
         """Nothing to let go of: the stage was only read."""
+
+
+def _stands(points: npt.NDArray[np.float64], band: tuple[float, float]) -> bool:
+    """Tell whether something lies in a band of heights."""
+    return bool(points[:, 2].max() > band[0] and points[:, 2].min() < band[1])
+
+
+def _map_extent(occupancy: Occupancy) -> tuple[float, float, float, float]:
+    """Return the least and the greatest x and y of a map that is not turned [m]."""
+    x, y, _ = occupancy.origin
+    width, height = (count * occupancy.resolution for count in occupancy.cells.shape)
+    # A hair inside, so that the rounded edge of a footprint cut off there is no way out.
+    hair = 1e-9
+    return x + hair, y + hair, x + width - hair, y + height - hair
 
 
 def _standing(stage: Usd.Stage, spec: RobotSpec) -> Matrix:

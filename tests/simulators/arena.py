@@ -151,6 +151,7 @@ def write_world(
             "kinematics": {"name": spec.kinematics},
             "shape": {"name": "polygon", "vertices": [list(p) for p in spec.footprint]},
             "state": list(starts[spec.name]),
+            "mass": spec.mass,
         }
         v, w = spec.max_linear_speed, spec.max_angular_speed
         limits = {"diff": [v, w], "omni": [v, v], "omni_angular": [v, v, w]}.get(spec.kinematics)
