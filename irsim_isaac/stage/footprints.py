@@ -73,6 +73,8 @@ def mesh_footprint(
     upright = shapely.union_all(lines, grid_size=_GRID) if lines else shapely.MultiLineString()
     if not upright.is_empty:
         upright = shapely.line_merge(shapely.difference(upright, area))
+        # Snapped vertices along a straight line are not quite on it.
+        upright = shapely.simplify(upright, 2.0 * _GRID)
     return _polygonal(area), upright
 
 
@@ -260,7 +262,13 @@ def simplified(area: shapely.Geometry, tolerance: float) -> shapely.Geometry:
         area: A Polygon or MultiPolygon.
         tolerance: The greatest distance between the outlines [m].
     """
-    return _polygonal(shapely.make_valid(shapely.simplify(area, tolerance)))
+    edge = shapely.boundary(area)
+    for share in (1.0, 0.5, 0.25, 0.125):
+        # Where GEOS drops the first vertex of a ring it may go further than it was told.
+        simple = _polygonal(shapely.make_valid(shapely.simplify(area, share * tolerance)))
+        if shapely.hausdorff_distance(edge, shapely.boundary(simple)) <= tolerance:
+            return simple
+    return _polygonal(area)
 
 
 def simple_polygons(area: shapely.Geometry) -> list[shapely.Polygon]:
