@@ -2,14 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.complete
-SCENARIO ?= config/scenarios/warehouse.yaml
 
-.PHONY: demo test lint bench soak picture clean
+.PHONY: demo picture test lint bench soak clean
 
 demo: $(STAMP)
-	@if $(BIN)/python -c "import ovphysx" 2>/dev/null; then right=physx; \
-	else right=stage; echo "ovphysx is not installed: StageSimulator takes its place"; fi; \
-	$(BIN)/irsim-isaac validate $(SCENARIO) --right $$right -o out/demo
+	@if $(BIN)/python -c "import ovphysx" 2>/dev/null; then scenario=warehouse; \
+	else scenario=warehouse_kinematic; \
+	echo "ovphysx is not installed: the kinematic StageSimulator takes its place"; fi; \
+	$(BIN)/irsim-isaac validate $$scenario -o out/demo
+
+# The picture at the head of the README.
+picture: demo
+	@mkdir -p docs/images && cp out/demo/overview.png docs/images/overview.png
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -n 2
