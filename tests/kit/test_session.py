@@ -1,0 +1,132 @@
+"""A whole session in Isaac Sim, from enabling the extension to disabling it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.mirror import Mirror
+from irsim_isaac.msg import WorldState
+from irsim_isaac.simulators import make
+from irsim_isaac.stage import build_world, robot_specs, robot_starts
+from tests.kit.host import ROOT, Kit
+from tests.simulators.arena import twist
+
+pytest.importorskip("ovphysx")
+pytest.importorskip("irsim")
+
+STAGE = ROOT / "data" / "warehouse.usda"
+STEPS = 600
+
+
+def pose(world: WorldState, name: str) -> tuple[float, float, float]:
+    state = next(item for item in world.objects if item.name == name)
+    at = state.odom.pose.pose
+    return at.position.x, at.position.y, at.orientation.to_yaw()
+
+
+def test_a_session_mirrors_ir_sim_maps_by_lidar_and_leaves_nothing(
+    headless: Kit, tmp_path: Path
+) -> None:
+    before = headless.registered()
+    headless.enable()
+    stage = headless.open_stage(STAGE)
+    session = list(stage.GetSessionLayer().subLayerPaths)
+    given = {"robots": robot_specs(stage), "starts": robot_starts(stage), "step_time": "1/60"}
+    # IR-SIM leads; its own lidar of 3200 beams is not what is looked at here.
+    blind = [replace(robot, lidars=()) for robot in robot_specs(stage)]
+    build_world(stage, robots=blind).save(tmp_path / "world")
+
+    leader = make("irsim", world=tmp_path / "world" / "world.yaml", **{**given, "robots": blind})
+    follower = make("isaac", **given)
+    (lidar,) = follower.lidars["carrier"]
+    mirror = Mirror(
+        leader,
+        follower,
+        direction="follow",
+        commands=lambda state: {"carrier": twist(0.6, 0.12)},
+    )
+    mirror.start()
+    fog = headless.module("irsim_isaac.map").FogMap(20.4, 12.4, 0.1, (-10.2, -6.2))
+    explored = []
+    for _ in range(10):
+        mirror.run(STEPS // 10)
+        here, there = pose(mirror.left_state, "carrier"), pose(follower.read(), "carrier")
+        assert np.allclose(there, here, atol=1e-6)
+        assert lidar.reveal(fog, here)
+        explored.append(fog.explored_ratio)
+    assert mirror.counts.steps == STEPS
+    assert explored == sorted(explored)
+    assert explored[-1] > 0.3
+    # The first frame is empty and the second bad; each turn after them is one scan.
+    assert (lidar.counts.missing, lidar.counts.bad) == (1, 1)
+    assert lidar.counts.scans == pytest.approx(STEPS / 60 * 10, abs=2)
+
+    headless.module("irsim_isaac.kit.application").stop()
+    with pytest.raises(SimulatorError, match=r"the simulation is stopped; reset\(\) plays it"):
+        follower.read()
+    follower.reset()
+    assert follower.step({}).header.seq == 1
+
+    headless.open_stage(STAGE)
+    with pytest.raises(SimulatorError, match="the stage that it was made on is closed"):
+        follower.step({})
+    follower.close()
+    again = make("isaac", **given)
+    assert again.step({"carrier": twist(0.5)}).header.seq == 1
+    again.close()
+    leader.close()
+    live = headless.module("omni.usd").get_context().get_stage()
+    assert list(live.GetSessionLayer().subLayerPaths) == session
+    assert not live.GetPrimAtPath("/irsim_isaac_robots")
+    headless.disable()
+    assert headless.registered() == before
+
+
+def test_what_runs_by_itself_tells_of_each_step(headless: Kit) -> None:
+    headless.enable()
+    stage = headless.open_stage(STAGE)
+    simulator = make(
+        "isaac",
+        robots=robot_specs(stage),
+        starts=robot_starts(stage),
+        step_time=0.1,
+        sub_step="1/60",
+        drive="runs",
+    )
+    heard: list[WorldState] = []
+    simulator.on_step = heard.append
+    with pytest.raises(SimulatorError, match="it runs by itself and cannot be stepped"):
+        simulator.step({})
+    app = headless.module("omni.kit.app").get_app()
+    for _ in range(30):
+        app.update()
+    assert [world.header.stamp for world in heard] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    timeline = headless.module("omni.timeline").get_timeline_interface()
+    timeline.pause()
+    for _ in range(12):
+        app.update()
+    assert len(heard) == 5
+    assert simulator.read().header.stamp == pytest.approx(0.5)
+    timeline.play()
+    for _ in range(6):
+        app.update()
+    assert len(heard) == 6
+    assert np.isfinite(np.asarray(heard[-1].objects[0].scan.ranges)).any()
+    simulator.close()
+    app.update()
+    assert len(heard) == 6
+    assert headless.registered()["physics steps"] == []
+
+
+def test_a_robot_without_its_lidar_in_the_stage_is_named(headless: Kit) -> None:
+    headless.enable()
+    with pytest.raises(SimulatorError, match="lidar must be 'rtx' or 'rays', found 'sonar'"):
+        make("isaac", stage=STAGE, lidar="sonar")
+    with pytest.raises(SimulatorError, match="drive must be 'step' or 'runs', found 'walk'"):
+        make("isaac", stage=STAGE, drive="walk")
+    assert headless.registered()["annotators"] == []
