@@ -7,6 +7,9 @@ from irsim_isaac.validation.comparison import Comparison, Exceeded, Run, compare
 from irsim_isaac.validation.contacts import ContactEvent, ContactTimeline, contact_starts
 from irsim_isaac.validation.coverage import Coverage, explore, reachable_cells
 from irsim_isaac.validation.divergence import Cue, Parting, first_divergence
+from irsim_isaac.validation.driving import drive
+from irsim_isaac.validation.ground import Ground, check_start, prepare
+from irsim_isaac.validation.outcome import Validation, installed_versions
 from irsim_isaac.validation.pose_error import (
     PoseError,
     Statistics,
@@ -15,6 +18,8 @@ from irsim_isaac.validation.pose_error import (
     relative_pose_error,
 )
 from irsim_isaac.validation.pursuit import PurePursuit
+from irsim_isaac.validation.report import differences, require_report_packages, write_report
+from irsim_isaac.validation.run import validate
 from irsim_isaac.validation.scan_difference import (
     ScanComparison,
     ScanDifference,
@@ -45,6 +50,7 @@ __all__ = [
     "Cue",
     "Divergence",
     "Exceeded",
+    "Ground",
     "MapSettings",
     "Parting",
     "PoseError",
@@ -58,22 +64,31 @@ __all__ = [
     "Statistics",
     "Thresholds",
     "Trajectory",
+    "Validation",
     "WayPoints",
     "absolute_pose_error",
     "align",
     "associate",
     "bearings_of",
+    "check_start",
     "compare",
     "compare_scans",
     "contact_starts",
+    "differences",
+    "drive",
     "explore",
     "find_object",
     "find_scenario",
     "first_divergence",
+    "installed_versions",
     "load_scenario",
+    "prepare",
     "reachable_cells",
     "relative_pose_error",
+    "require_report_packages",
     "resample_ranges",
     "scan_difference",
+    "validate",
     "wrap_angle",
+    "write_report",
 ]

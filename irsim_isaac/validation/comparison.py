@@ -17,7 +17,7 @@ from irsim_isaac.robot import RobotSpec
 from irsim_isaac.validation.association import Association, associate
 from irsim_isaac.validation.contacts import ContactTimeline
 from irsim_isaac.validation.coverage import Coverage, explore
-from irsim_isaac.validation.divergence import Parting, first_divergence
+from irsim_isaac.validation.divergence import Cue, Parting, first_divergence
 from irsim_isaac.validation.pose_error import (
     PoseError,
     absolute_pose_error,
@@ -170,6 +170,7 @@ class Comparison:
                 "heading": self.parting.heading,
                 "cause": self.parting.cause and _cue(self.parting.cause),
                 "cues": [_cue(cue) for cue in self.parting.cues],
+                "ranges_differ_from": self.parting.ranges,
             },
             "contacts": {"left": _events(left), "right": _events(right)},
             "obstacles": {"apart": dict(self.moved), "on_one_side": list(self.unmatched)},
@@ -262,7 +263,15 @@ def compare(
         contacts=contacts,
         coverage=coverage,
         parting=first_divergence(
-            tracks[0], tracks[1], limits=divergence, contacts=contacts, scans=scans
+            tracks[0],
+            tracks[1],
+            limits=divergence,
+            contacts=contacts,
+            commands=(
+                _commands_of(left, association.left),
+                _commands_of(right, association.right),
+            ),
+            scans=scans,
         ),
         moved=moved,
         unmatched=unmatched,
@@ -284,6 +293,13 @@ def _judged(comparison: Comparison, thresholds: Thresholds) -> Comparison:
             exceeded.append(Exceeded(name, value, limit))
     fields = {name: getattr(comparison, name) for name in Comparison.__dataclass_fields__}
     return Comparison(**{**fields, "exceeded": tuple(exceeded)})
+
+
+def _commands_of(run: Run, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the command that led to each state; zero for the start and where none is known."""
+    rows = np.zeros((len(run.states), 3))
+    rows[1 : 1 + len(run.commands)] = run.commands[: len(rows) - 1]
+    return rows[indices]
 
 
 def _scans_of(states: Sequence[WorldState], robot: str) -> list[LaserScan | None]:
@@ -319,8 +335,8 @@ def _pose_error(raw: PoseError, aligned: PoseError) -> dict[str, Any]:
     }
 
 
-def _cue(cue: Any) -> dict[str, Any]:
-    return {"time": cue.time, "kind": cue.kind, "text": cue.text}
+def _cue(cue: Cue) -> dict[str, Any]:
+    return {"time": cue.time, "kind": cue.kind, "text": cue.text, "share": cue.share}
 
 
 def _events(timeline: ContactTimeline) -> list[dict[str, Any]]:

@@ -64,16 +64,13 @@ class RobotChoice(_Section):
             None for the robot that the stage has.
         name: What it is called; None for the name in its file or stage.
         start: x, y [m] and yaw [rad]; None for where the stage puts it.
-        overrides: Fields of the ``RobotSpec`` that this scenario has otherwise.
-        lidar: The prim of the lidar in the stage that the robot carries; None for the one of
-            its file, or the only one of the stage.
+        overrides: Fields of the ``RobotSpec`` that this scenario has otherwise; not its lidars.
     """
 
     spec: str | None = None
     name: str | None = None
     start: tuple[Finite, Finite, Finite] | None = None
     overrides: dict[str, Any] = {}
-    lidar: str | None = None
 
 
 class WayPoints(_Section):
