@@ -151,6 +151,9 @@ class _Rosbags:
         return values
 
 
+_TYPECODES = {"float32": "f", "float64": "d", "int8": "b", "int64": "q", "uint32": "I"}
+
+
 class _Native:
     """The classes of rclpy or rospy, whichever can be imported."""
 
@@ -169,7 +172,7 @@ class _Native:
         return _native_class("builtin_interfaces/Time")(sec=sec, nanosec=nanosec)
 
     def sequence(self, values: Any) -> Any:
-        return array.array(values.dtype.char if values.dtype.char != "l" else "q", values.tobytes())
+        return array.array(_TYPECODES[values.dtype.name], values.tobytes())
 
     def fixed(self, values: Any) -> Any:
         return values
@@ -212,7 +215,7 @@ def _pack_own_header(to: Target, header: Header) -> Any:
     if to.direct:
         return header
     return to.make(
-        "irsim_msgs/Header", seq=header.seq, stamp=header.stamp, frame_id=header.frame_id
+        "irsim_msgs/Header", seq=header.seq, stamp=_real(header.stamp), frame_id=header.frame_id
     )
 
 
@@ -223,8 +226,13 @@ def _pack_plain(to: Target, message: Message) -> Any:
     values = {}
     for item in fields(message):
         value = getattr(message, item.name)
-        values[item.name] = _pack(to, value) if isinstance(value, Message) else value
+        values[item.name] = _pack(to, value) if isinstance(value, Message) else _real(value)
     return to.make(ROS_TYPES[message.__class__], **values)
+
+
+def _real(value: Any) -> float:
+    """Return a number as the float that native classes insist on; text is none."""
+    return float(value * 1.0)
 
 
 def _pack_covariance(inner: str) -> Callable[[Target, Any], Any]:
@@ -259,13 +267,13 @@ def _pack_scan(to: Target, scan: LaserScan, own: bool = False) -> Any:
     return to.make(
         "irsim_msgs/LaserScan" if own else "sensor_msgs/LaserScan",
         header=_pack_own_header(to, scan.header) if own else _pack_header(to, scan.header),
-        angle_min=scan.angle_min,
-        angle_max=scan.angle_max,
-        angle_increment=scan.angle_increment,
-        time_increment=scan.time_increment,
-        scan_time=scan.scan_time,
-        range_min=scan.range_min,
-        range_max=scan.range_max,
+        angle_min=_real(scan.angle_min),
+        angle_max=_real(scan.angle_max),
+        angle_increment=_real(scan.angle_increment),
+        time_increment=_real(scan.time_increment),
+        scan_time=_real(scan.scan_time),
+        range_min=_real(scan.range_min),
+        range_max=_real(scan.range_max),
         ranges=to.sequence(ranges),
         intensities=to.sequence(intensities),
     )
@@ -292,7 +300,7 @@ def _pack_metadata(to: Target, info: MapMetaData) -> Any:
     return to.make(
         "nav_msgs/MapMetaData",
         map_load_time=to.time(info.map_load_time, "map_load_time"),
-        resolution=info.resolution,
+        resolution=_real(info.resolution),
         width=info.width,
         height=info.height,
         origin=_pack(to, info.origin),
@@ -339,9 +347,23 @@ def _pack_object(to: Target, state: ObjectState) -> Any:
         collision_ids=to.sequence(np.array(state.collision_ids, np.int64)),
         scans=[_pack_scan(to, item, own=True) for item in scans],
         contact_force=_pack(to, state.contact_force),
-        contact_time=state.contact_time,
-        air_time=state.air_time,
+        contact_time=_real(state.contact_time),
+        air_time=_real(state.air_time),
         contacts=[_pack(to, item) for item in state.contacts],
+    )
+
+
+def _pack_contact(to: Target, contact: ContactState) -> Any:
+    if to.direct:
+        return contact
+    return to.make(
+        "irsim_msgs/ContactState",
+        other_id=contact.other_id,
+        other=contact.other,
+        point=_pack(to, contact.point),
+        normal=_pack(to, contact.normal),
+        depth=_real(contact.depth),
+        force=_real(contact.force),
     )
 
 
@@ -350,10 +372,10 @@ def _pack_world(to: Target, state: WorldState) -> Any:
         "irsim_msgs/WorldState",
         header=_pack_header(to, state.header),
         seq=state.header.seq,
-        stamp=state.header.stamp,
+        stamp=_real(state.header.stamp),
         name=state.name,
         status=state.status,
-        step_time=state.step_time,
+        step_time=_real(state.step_time),
         objects=[_pack_object(to, item) for item in state.objects],
     )
 
@@ -370,6 +392,7 @@ _PACKERS: Mapping[type[Message], Callable[[Any, Any], Any]] = {
     LaserScan: _pack_scan,
     MapMetaData: _pack_metadata,
     OccupancyGrid: _pack_grid,
+    ContactState: _pack_contact,
     ObjectState: _pack_object,
     WorldState: _pack_world,
 }
@@ -608,14 +631,39 @@ def _serialize(message: Message, generation: Generation) -> bytes:
         raise ValueError(f"{cls.__name__}: ROS {generation} cannot say it: {error}") from error
 
 
+def _read_cdr(store: Any, data: bytes, name: str) -> Any:
+    """Read CDR as the typestore does, and refuse bytes that end too early.
+
+    The typestore takes the rest of the bytes for a last array or text that is cut short.
+    """
+    if len(data) < 4 or bytes(data[:2]) not in (b"\0\0", b"\0\1"):
+        raise ValueError("no CDR encapsulation")
+    kind = store.get_msgdef(name)
+    read = kind.deserialize_cdr_le if data[1] else kind.deserialize_cdr_be
+    native, end = read(memoryview(data)[4:], 0, kind.cls, store)
+    if not end <= len(data) - 4 < end + 4:
+        raise ValueError(f"the message is of {end + 4} bytes")
+    return native
+
+
+def _read_ros1(store: Any, data: bytes, name: str) -> Any:
+    kind = store.get_msgdef(name)
+    native, end = kind.deserialize_ros1(memoryview(data), 0, kind.cls, store)
+    if end != len(data):
+        raise ValueError(f"the message is of {end} bytes")
+    return native
+
+
 def _deserialize(cls: type[M], data: bytes, generation: Generation) -> M:
     name = _type_name(cls)
+    read = _read_cdr if generation == 2 else _read_ros1
     store = _typestore(generation)
-    read = store.deserialize_cdr if generation == 2 else store.deserialize_ros1
+    from rosbags.serde import SerdeError
+
     try:
-        native = read(data, name)
+        native = read(store, data, name)
         return _UNPACKERS[ROS_TYPES[cls]](native)  # type: ignore[return-value]
-    except (*_UNFIT, IndexError) as error:
+    except (*_UNFIT, IndexError, SerdeError) as error:
         form = "CDR" if generation == 2 else "ROS 1"
         raise ValueError(
             f"found {len(data)} bytes, expected a {ROS_TYPES[cls]} as {form}: {error}"

@@ -129,6 +129,7 @@ def record(
     robot: str | None = None,
     whole: bool = True,
     chunk_size: int = 1024 * 1024,
+    name: Path | None = None,
 ) -> Recorder:
     """Start a recording, as its suffix says: ``.mcap``, ``.jsonl`` or ``.tum``.
 
@@ -141,6 +142,7 @@ def record(
         robot: The robot whose trajectory a TUM file tells; needed where there are several.
         whole: Keep the whole states in a TUM file's comments.
         chunk_size: Bytes of an MCAP's chunk before compression.
+        name: What errors call the file, where ``path`` is not its final name.
 
     Raises:
         RecordingError: The suffix is none of these.
@@ -157,7 +159,7 @@ def record(
         form = JsonLinesRecorder(target)
     else:
         form = TumRecorder(target, robot=robot, whole=whole)
-    return Recorder(target, form)
+    return Recorder(name or target, form)
 
 
 def entries(path: str | os.PathLike[str], *, damage: Damage = "refuse") -> Iterator[Entry]:
@@ -267,7 +269,10 @@ def convert(
     found = entries(path, damage=damage)
     form = _suffix(Path(target))
     done = matched = 0
-    with writing(target) as temporary, record(temporary, robot=robot) as recorder:
+    with (
+        writing(target) as temporary,
+        record(temporary, robot=robot, name=Path(target)) as recorder,
+    ):
         for entry in found:
             if source is not None and entry.source != source:
                 continue

@@ -41,7 +41,6 @@ class TumRecorder:
     """
 
     def __init__(self, path: Path, *, robot: str | None, whole: bool) -> None:
-        self._path = path
         self._robot = robot
         self._whole = whole
         self._source: str | None = None
@@ -53,14 +52,13 @@ class TumRecorder:
         """Write the robot's pose.
 
         Raises:
-            RecordingError: The state comes from a second source, or does not have the one robot.
+            ValueError: The state comes from a second source, or does not have the one robot.
         """
         if self._source not in (None, source):
-            raise RecordingError(
-                f"{self._path}: found states of '{self._source}' and '{source}'; a trajectory "
-                "is of one source"
+            raise ValueError(
+                f"found states of '{self._source}' and '{source}'; a trajectory is of one source"
             )
-        item = _robot(self._path, state, self._robot)
+        item = _robot(state, self._robot)
         pose = item.odom.pose.pose
         p, q = pose.position, pose.orientation
         numbers = (state.header.stamp, p.x, p.y, p.z, q.x, q.y, q.z, q.w)
@@ -79,22 +77,22 @@ class TumRecorder:
         """Refuse a map.
 
         Raises:
-            RecordingError: Always; a trajectory holds no maps.
+            ValueError: Always; a trajectory holds no maps.
         """
-        raise RecordingError(f"{self._path}: found a {kind}; a trajectory holds poses alone")
+        raise ValueError(f"found a {kind}; a trajectory holds poses alone")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def _robot(path: Path, state: WorldState, name: str | None) -> ObjectState:
+def _robot(state: WorldState, name: str | None) -> ObjectState:
     robots = state.robots
     chosen = [item for item in robots if name is None or item.name == name]
     if len(chosen) != 1:
         names = ", ".join(item.name for item in robots) or "none"
-        raise RecordingError(
-            f"{path}: robots found: {names}; expected "
+        raise ValueError(
+            f"robots found: {names}; expected "
             + ("one, or to be told which" if name is None else f"one named '{name}'")
         )
     return chosen[0]
@@ -166,7 +164,10 @@ def _row(path: Path, where: str, text: str) -> list[float]:
 
 
 def _compare(path: Path, where: str, row: list[float], state: WorldState, robot: str) -> None:
-    pose = _robot(path, state, robot).odom.pose.pose
+    try:
+        pose = _robot(state, robot).odom.pose.pose
+    except ValueError as error:
+        raise RecordingError(f"{path}, {where}: {error}") from error
     p, q = pose.position, pose.orientation
     told = [state.header.stamp, p.x, p.y, p.z, q.x, q.y, q.z, q.w]
     if list(map(repr, row)) != [repr(float(number)) for number in told]:
