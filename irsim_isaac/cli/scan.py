@@ -108,8 +108,12 @@ def scan(
         return
     for problem in list(problems)[:3]:
         typer.echo(f"a scan is wrong: {problem}", err=True)
+    left_out = counts.pop("left_out")
     told = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in counts.items() if count)
     typer.echo(f"{output}: {told}")
+    if left_out:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+        typer.echo(f"elements that gave no distance: {reasons}")
 
 
 def _scans(
@@ -140,6 +144,7 @@ def _scans(
     counts["empty_frames"] = empty or assembler.empty_frames
     for name in ("duplicate_frames", "late_frames", "partial_scans", "late_returns"):
         counts[name] = getattr(assembler, name)
+    counts["left_out"] = dict(assembler.left_out)
 
 
 def _state(scan: LaserScan, name: str, number: int, profile: LidarProfile) -> WorldState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -23,7 +24,7 @@ from irsim_isaac.lidar.returns import (
     planar_returns,
     tilt_of,
 )
-from irsim_isaac.lidar.scan import first_beam_time, scan_message
+from irsim_isaac.lidar.scan import fired_beams, first_beam_time, scan_message
 from irsim_isaac.msg import LaserScan
 
 __all__ = ["ScanAssembler"]
@@ -81,6 +82,7 @@ class ScanAssembler:
         duplicate_frames: How many frames had the time of one before and were left out.
         late_frames: How many frames were older than the last one and were left out.
         late_returns: How many returns came after their scan was handed out.
+        left_out: How many elements gave no distance, by the reason.
     """
 
     profile: LidarProfile
@@ -101,6 +103,7 @@ class ScanAssembler:
     duplicate_frames: int = field(default=0, init=False)
     late_frames: int = field(default=0, init=False)
     late_returns: int = field(default=0, init=False)
+    left_out: Counter[str] = field(default_factory=Counter, init=False)
     _selection: ReturnSelection = field(init=False, repr=False)
     _levelled: LidarProfile = field(init=False, repr=False)
     _turns: dict[int, _Turn] = field(default_factory=dict, init=False, repr=False)
@@ -203,7 +206,9 @@ class ScanAssembler:
         beams = Beams(profile, strategy=self.strategy)
         for returns in planar_returns(gmo, self.profile, self._selection):
             _take(beams, returns, beam_positions(returns.bearings, profile), None)
-        ranges, intensities = beams.values()
+            self.left_out.update(returns.left_out)
+        self.left_out.update(beams.left_out)
+        ranges, intensities = beams.values(fired=fired_beams(profile))
         self.coverage = 1.0
         return self._message(
             profile,
@@ -302,6 +307,7 @@ class ScanAssembler:
         turn_of = np.full(gmo.numElements, -(2**62), dtype=np.int64)
         turn_of[elements] = numbers
         for returns in planar_returns(gmo, self.profile, self._selection):
+            self.left_out.update(returns.left_out)
             owners = turn_of[returns.indices]
             positions = beam_positions(returns.bearings, profile)
             for number in np.unique(owners):
@@ -396,6 +402,7 @@ class ScanAssembler:
 
     def _emit(self, filled: _Turn, profile: LidarProfile) -> LaserScan:
         self.coverage = float(filled.fired.mean())
+        self.left_out.update(filled.beams.left_out)
         ranges, intensities = filled.beams.values(fired=filled.fired)
         stamp = filled.start
         if profile.clockwise:

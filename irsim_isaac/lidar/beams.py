@@ -8,6 +8,7 @@ fired, where its range is not a number, or where the robot itself is in the way.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TypeAlias
 
 import numpy as np
@@ -64,6 +65,9 @@ class Beams:
         profile: The beams and the limits of their range.
         strategy: What a beam with several returns within range reads.
         with_intensities: Whether the returns have intensities.
+
+    Attributes:
+        left_out: How many returns gave no distance, by the reason.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Beams:
         self._ranges = np.zeros(size, dtype=np.float32)
         self._intensities = np.zeros(size if with_intensities else 0, dtype=np.float32)
         self._sums = np.zeros((3, size), dtype=np.float64)
+        self.left_out: Counter[str] = Counter()
         self._too_close = np.zeros(size, dtype=np.bool_)
         self._unknown = np.zeros(size, dtype=np.bool_)
 
@@ -110,9 +115,15 @@ class Beams:
             return
         with np.errstate(invalid="ignore"):
             beams = positions.astype(np.intp)
-        if np.isnan(positions.max()):
-            beams[np.isnan(positions)] = self._count
-        np.minimum(beams, self._count, out=beams)
+        highest = positions.max()
+        if not highest < self._count:
+            unknown = np.isnan(positions)
+            beams[unknown] = self._count
+            np.minimum(beams, self._count, out=beams)
+            lost = int(np.count_nonzero(unknown))
+            beyond = int(np.count_nonzero(beams == self._count))
+            self._count_out("without a bearing", lost)
+            self._count_out("outside the window", beyond - lost)
 
         least, greatest = ranges.min(), ranges.max()
         if not (least >= self._low and greatest <= self._high) or blocked is not None:
@@ -122,7 +133,12 @@ class Beams:
                 within &= ~blocked
                 unknown |= blocked
             self._unknown[beams[unknown]] = True
-            self._too_close[beams[(ranges < self._low) & ~unknown]] = True
+            close = (ranges < self._low) & ~unknown
+            self._too_close[beams[close]] = True
+            far = int(np.count_nonzero((ranges > self._high) & ~unknown))
+            self._count_out("too close", int(np.count_nonzero(close)))
+            self._count_out("beyond range_max", far)
+            self._count_out("without a range", int(np.count_nonzero(np.isnan(ranges))))
             chosen = np.flatnonzero(within)
             beams, ranges = beams[chosen], ranges[chosen]
             strengths = strengths if strengths is None else strengths[chosen]
@@ -130,6 +146,10 @@ class Beams:
             self._add_to_means(beams, ranges, strengths)
         else:
             self._choose(beams, ranges, strengths)
+
+    def _count_out(self, reason: str, number: int) -> None:
+        if number:
+            self.left_out[reason] += number
 
     def _add_to_means(
         self, beams: npt.NDArray[np.intp], ranges: Floats, strengths: Floats | None

@@ -62,6 +62,7 @@ class Fan:
         firing_interval: Between the firings of neighbouring beams [s]; zero where all fire at
             once or in no order of their bearings.
         clockwise: Whether the beams fire from the last to the first.
+        gaps: The beams that no emitter has, because the emitters are not evenly spaced.
     """
 
     angle_min: float
@@ -69,6 +70,7 @@ class Fan:
     beam_count: int
     firing_interval: float
     clockwise: bool
+    gaps: tuple[int, ...] = ()
 
 
 def _unwrap(azimuths: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -119,11 +121,15 @@ def fit_fan(states: Sequence[EmitterState]) -> Fan:
     span = float(run[-1] - run[0])
     count = run.size
     even = run[0] + np.arange(count) * (span / (count - 1))
+    gaps: tuple[int, ...] = ()
     if float(np.abs(even - run).max()) > 0.25 * span / (count - 1):
         count = math.ceil(span / float(np.diff(run).min()) - _SAME_DEG) + 1
+        held = np.rint((run - run[0]) * ((count - 1) / span)).astype(np.intp)
+        gaps = tuple(np.setdiff1d(np.arange(count), held).tolist())
     low, high = math.radians(float(run[0])), math.radians(float(run[-1]))
 
     steps = np.diff(times)
     ordered = bool((steps > 0.0).all() or (steps < 0.0).all())
     interval = abs(float(times[-1] - times[0])) * 1e-9 / (count - 1) if ordered else 0.0
-    return Fan(low, (high - low) / (count - 1), count, interval, ordered and bool(steps[0] < 0.0))
+    clockwise = ordered and bool(steps[0] < 0.0)
+    return Fan(low, (high - low) / (count - 1), count, interval, clockwise, gaps)

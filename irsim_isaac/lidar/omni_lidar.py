@@ -170,6 +170,7 @@ def _fields(
             angle_increment=fan.angle_increment,
             beam_count=fan.beam_count,
             firing_interval=fan.firing_interval,
+            gaps=fan.gaps,
             firing_rate=0.0 if firing_rate == scan_rate else firing_rate,
         )
         if fan.firing_interval:
@@ -292,11 +293,11 @@ def _states_of(profile: LidarProfile) -> tuple[EmitterState, ...]:
     rings = [math.degrees(ring) for ring in profile.rings]
     if profile.scan_type == "rotary":
         return (EmitterState((0.0,) * len(rings), tuple(rings), (0.0,) * len(rings)),)
-    bearings = [math.degrees(bearing) for bearing in profile.bearings.tolist()]
+    last = profile.beam_count - 1
+    beams = sorted(set(range(profile.beam_count)).difference(profile.gaps))
+    bearings = [math.degrees(profile.bearings[beam]) for beam in beams]
     step = profile.firing_interval * 1e9
-    times = [step * index for index in range(len(bearings))]
-    if profile.clockwise:
-        times.reverse()
+    times = [step * (last - beam if profile.clockwise else beam) for beam in beams]
     return (
         EmitterState(
             tuple(bearings * len(rings)),

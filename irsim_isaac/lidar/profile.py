@@ -62,6 +62,8 @@ class LidarProfile:
         rings: The elevations of the rings [rad], lowest first; ``(0.0,)`` for a planar lidar.
         firing_interval: Of a solid-state sensor, between the firings of neighbouring beams
             [s]; zero where all fire at once.
+        gaps: The beams that the sensor does not measure, because its emitters are not evenly
+            spaced: NaN in every scan.
         firing_rate: Firings of the pattern a second [Hz], for writing it back; zero where it
             follows from the beams and the scan rate.
         emitters: The firing patterns as the source gave them; empty where it gave none.
@@ -83,6 +85,7 @@ class LidarProfile:
     max_returns: int = 1
     rings: tuple[float, ...] = (0.0,)
     firing_interval: float = 0.0
+    gaps: tuple[int, ...] = ()
     firing_rate: float = 0.0
     emitters: tuple[EmitterState, ...] = ()
     attributes: tuple[tuple[str, Any], ...] = ()
@@ -114,6 +117,8 @@ class LidarProfile:
             raise ScanError(
                 f"{where}: scan_type is '{self.scan_type}', expected 'rotary' or 'solid_state'"
             )
+        if not all(0 <= beam < self.beam_count for beam in self.gaps):
+            raise ScanError(f"{where}: gaps names beams beyond the {self.beam_count} there are")
         if not self.rings:
             raise ScanError(f"{where}: it has no ring, expected at least one elevation")
 

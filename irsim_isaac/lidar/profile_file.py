@@ -49,6 +49,7 @@ class _ProfileFile(BaseModel):
     range_resolution_m: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     max_returns: Annotated[int, Field(ge=1)] = 1
     clockwise: bool = False
+    gaps: list[Annotated[int, Field(ge=0)]] = []
     firing_interval_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     firing_rate_hz: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     emitters: list[_Emitters] = []
@@ -112,6 +113,7 @@ def profile_fields(text: str, where: str) -> dict[str, Any]:
         "max_returns": content.max_returns,
         "rings": tuple(rings),
         "firing_interval": content.firing_interval_s,
+        "gaps": tuple(content.gaps),
         "firing_rate": content.firing_rate_hz,
         "emitters": tuple(
             EmitterState(
@@ -155,6 +157,7 @@ def profile_text(profile: LidarProfile) -> str:
         "range_resolution_m": profile.range_resolution,
         "max_returns": profile.max_returns,
         "clockwise": profile.clockwise,
+        "gaps": list(profile.gaps),
         "firing_interval_s": profile.firing_interval,
         "firing_rate_hz": profile.firing_rate,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -90,6 +91,8 @@ class PlanarReturns:
         strengths: Intensities, float32, shape (M,).
         indices: Which elements of the frame they are, shape (M,).
         blocked: Which of them came from the robot itself, shape (M,); None if none did.
+        left_out: How many elements of the batch are no returns, and how many returns were not
+            taken, by the reason.
     """
 
     bearings: npt.NDArray[np.float64] | Floats
@@ -97,6 +100,7 @@ class PlanarReturns:
     strengths: Floats
     indices: Indices | slice
     blocked: Mask | None
+    left_out: Counter[str]
 
 
 def planar_returns(
@@ -140,10 +144,15 @@ def _batch_returns(
     """Return the valid elements of one batch."""
     valid = gmo.flags[batch] & VALID
     indices: Indices | slice = batch
+    left_out: Counter[str] = Counter()
     if not valid.all():
-        indices = np.flatnonzero(valid) + batch.start
+        returned = np.flatnonzero(valid)
+        indices = returned + batch.start
+        left_out["not valid"] = valid.size - returned.size
     if selection.ring is not None:
-        indices = _of_ring(gmo, profile, selection.ring, indices)
+        chosen = _of_ring(gmo, profile, selection.ring, indices)
+        left_out["of another ring"] = gmo.x[indices].size - chosen.size
+        indices = chosen
     x, y, z = gmo.x[indices], gmo.y[indices], gmo.z[indices]
     roll, pitch = tilt
     spherical = gmo.elementsCoordsType is CoordsType.SPHERICAL
@@ -172,12 +181,16 @@ def _batch_returns(
     if selection.height is not None:
         low, high = selection.height
         level = np.zeros(ranges.shape, dtype=np.float32) if heights is None else heights
-        kept = np.flatnonzero((level >= low) & (level <= high))
+        # A height that is no number stays, so that its beam tells of it.
+        kept = np.flatnonzero(~((level < low) | (level > high)))
         if kept.size != ranges.size:
+            left_out["outside the height band"] = ranges.size - kept.size
             bearings, ranges, strengths = bearings[kept], ranges[kept], strengths[kept]
             indices = _subset(indices, kept)
     blocked = _blocked(gmo, bearings, ranges, indices, selection)
-    return PlanarReturns(bearings, ranges, strengths, indices, blocked)
+    if blocked is not None:
+        left_out["of the robot itself"] = int(np.count_nonzero(blocked))
+    return PlanarReturns(bearings, ranges, strengths, indices, blocked, +left_out)
 
 
 def _needs_heights(selection: ReturnSelection) -> bool:
@@ -257,8 +270,11 @@ def levelled_profile(profile: LidarProfile, tilt: tuple[float, float]) -> LidarP
     """
     if math.cos(tilt[0]) * math.cos(tilt[1]) >= 0.0:
         return profile
-    angle_min = profile.angle_min if profile.full_circle else -profile.angle_max
-    return replace(profile, clockwise=not profile.clockwise, angle_min=angle_min)
+    turned = replace(profile, clockwise=not profile.clockwise)
+    if profile.full_circle:
+        return turned
+    gaps = tuple(sorted(profile.beam_count - 1 - beam for beam in profile.gaps))
+    return replace(turned, angle_min=-profile.angle_max, gaps=gaps)
 
 
 def tilt_of(gmo: GenericModelOutput, selection: ReturnSelection) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -81,6 +82,7 @@ def scan_from_gmo(
     tilt: tuple[float, float] | Literal["frame"] = (0.0, 0.0),
     own_body: float | Sequence[tuple[float, float]] | None = None,
     own_objects: tuple[int, ...] = (),
+    left_out: Counter[str] | None = None,
 ) -> LaserScan:
     """Return the scan of one frame that holds a whole turn, or a whole flash, of a lidar.
 
@@ -107,6 +109,7 @@ def scan_from_gmo(
         own_body: A radius [m] or a polygon [m], shape (V, 2), about the sensor, whose returns
             are the robot itself.
         own_objects: Object ids that are the robot itself.
+        left_out: Is told how many elements gave no distance, by the reason.
 
     Returns:
         The scan.
@@ -146,7 +149,10 @@ def scan_from_gmo(
             returns.strengths,
             blocked=returns.blocked,
         )
-    ranges, intensities = beams.values()
+        beams.left_out.update(returns.left_out)
+    if left_out is not None:
+        left_out.update(beams.left_out)
+    ranges, intensities = beams.values(fired=fired_beams(levelled))
     return scan_message(
         levelled,
         ranges,
@@ -158,6 +164,15 @@ def scan_from_gmo(
         seq=seq,
         finite=finite,
     )
+
+
+def fired_beams(profile: LidarProfile) -> npt.NDArray[np.bool_] | None:
+    """Return which beams a whole scan measures, shape (N,); None for all of them."""
+    if not profile.gaps:
+        return None
+    fired = np.ones(profile.beam_count, dtype=np.bool_)
+    fired[list(profile.gaps)] = False
+    return fired
 
 
 def first_beam_time(gmo: GenericModelOutput, profile: LidarProfile, *, clockwise: bool) -> float:

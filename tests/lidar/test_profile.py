@@ -164,7 +164,13 @@ def test_beams_that_are_not_even_get_a_finer_fan() -> None:
     }
     profile = LidarProfile.from_omni_lidar(attributes)
     assert np.degrees(profile.bearings) == pytest.approx(np.arange(11.0))
+    assert profile.gaps == (2, 3, 5, 6, 7, 8, 9)
     assert profile.time_increment == 0.0
+    bare = replace(profile, emitters=())
+    assert LidarProfile.from_omni_lidar(bare.to_omni_lidar()).gaps == profile.gaps
+    with tempfile.TemporaryDirectory() as folder:
+        profile.save(f"{folder}/any.yaml")
+        assert LidarProfile.load(f"{folder}/any.yaml") == profile
     attributes[CORE + "emitterState:s001:azimuthDeg"] = [7.0]
     attributes[CORE + "emitterState:s001:elevationDeg"] = [0.0]
     assert LidarProfile.from_omni_lidar(attributes).bearings == pytest.approx([math.radians(7)])
@@ -319,6 +325,7 @@ def test_irsim_itself_has_the_same_beams() -> None:
         ({"scan_rate": 0.0}, "scan_rate is 0.0"),
         ({"scan_type": "spinning"}, "expected 'rotary' or 'solid_state'"),
         ({"rings": ()}, "it has no ring"),
+        ({"gaps": (360,)}, "gaps names beams beyond the 360"),
     ],
 )
 def test_a_profile_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:

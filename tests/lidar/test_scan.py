@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -450,6 +451,49 @@ def test_objects_that_are_the_robot_are_left_out() -> None:
     assert hits(scan) == {0.0: 1.0}
     with pytest.raises(ScanError, match="holds no objId"):
         scan_from_gmo(frame([0.0], 1.0), turning(360), own_objects=(1,))
+
+
+def test_what_gives_no_distance_is_counted_by_its_reason() -> None:
+    gmo = frame(
+        [0.0, 1.0, 2.0, math.nan, 120.0, 3.0, 4.0, 5.0, 6.0],
+        [5.0, 0.01, 99.0, 5.0, 5.0, math.nan, 5.0, 5.0, 0.3],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40.0, 0.0, 0.0],
+        flags=[VALID] * 7 + [0, VALID],
+    )
+    left_out: Counter[str] = Counter()
+    options = {"height": (-1.0, 1.0), "own_body": [(0.5, -1), (0.5, 1), (0.2, 1), (0.2, -1)]}
+    scan = scan_from_gmo(gmo, half_turn(), left_out=left_out, **options)
+    assert hits(scan) == {0.0: 5.0}
+    assert left_out == {
+        "not valid": 1,
+        "outside the height band": 1,
+        "of the robot itself": 1,
+        "too close": 1,
+        "beyond range_max": 1,
+        "without a range": 1,
+        "without a bearing": 1,
+        "outside the window": 1,
+    }
+    rings: Counter[str] = Counter()
+    profile = turning(360, rings=SIXTEEN)
+    scan_from_gmo(frame([0.0, 1.0], 5.0, [-15.0, 15.0]), profile, ring=0, left_out=rings)
+    assert rings == {"of another ring": 1}
+
+
+def test_beams_without_an_emitter_are_not_measured() -> None:
+    attributes = {
+        "omni:sensor:Core:scanType": "SOLID_STATE",
+        "omni:sensor:Core:scanRateBaseHz": 10,
+        "omni:sensor:Core:emitterState:s001:azimuthDeg": [0.0, 1.0, 4.0],
+        "omni:sensor:Core:emitterState:s001:elevationDeg": [0.0] * 3,
+    }
+    profile = LidarProfile.from_omni_lidar(attributes)
+    scan = scan_from_gmo(frame([0.0, 4.0], 5.0), profile)
+    assert scan.ranges.tolist()[:2] == [5.0, INF]
+    assert np.isnan(scan.ranges[2:4]).all()
+    assert scan.ranges[4] == 5.0
+    turned = scan_from_gmo(frame([0.0, 4.0], 5.0), profile, tilt=(math.pi, 0.0))
+    assert np.isnan(turned.ranges).tolist() == [False, True, True, False, False]
 
 
 def test_the_finite_form_is_that_of_irsim() -> None:
