@@ -64,6 +64,7 @@ class World:
         self.time = 0.0
         self.steps = 0
         self.shown: dict[str, BodyState] = {}
+        self._read: dict[str, BodyState] | None = None
         self.articulations: dict[str, list[Usd.Prim]] = {}
         self.step_callbacks: dict[int, Callable[..., None]] = {}
         self.rendered: list[Callable[[], None]] = []
@@ -99,10 +100,12 @@ class World:
         stage.Flatten(addSourceFileComment=False).Export(str(path))
         self.stage = stage
         self.engine = PhysxEngine(path)
+        self._read = None
         self.articulations = articulated(stage)
         self.time, self.steps = 0.0, 0
         for _ in range(WARM_UP_STEPS):
             self.engine.step(self.dt(stage))
+            self._read = None
             self.steps += 1
             self.time += self.dt(stage)
         self.show()
@@ -121,6 +124,7 @@ class World:
         """Take one physics step and call back."""
         assert self.engine is not None
         self.engine.step(seconds)
+        self._read = None
         self.time += seconds
         self.steps += 1
         for callback in list(self.step_callbacks.values()):
@@ -133,7 +137,9 @@ class World:
     def bodies(self) -> dict[str, BodyState]:
         """Return every body and link by its prim path."""
         assert self.engine is not None
-        return {**self.engine.bodies(links=False), **self.engine.bodies(links=True)}
+        if self._read is None:
+            self._read = {**self.engine.bodies(links=False), **self.engine.bodies(links=True)}
+        return self._read
 
     def mass_centre(self, path: str) -> np.ndarray[Any, Any]:
         """Return the centre of mass of a body in its frame."""
@@ -143,6 +149,7 @@ class World:
     def update_articulations_kinematic(self) -> None:
         """Bring the links to where their roots and joints are."""
         assert self.engine is not None
+        self._read = None
         self.engine.update_links()
 
     def place(self, path: str, position: Any, quaternion: Any) -> None:
@@ -164,6 +171,7 @@ class World:
             if path in self.articulations
             else (kinds.RIGID_BODY, of_body)
         )
+        self._read = None
         self.engine._write(kind, name, {path: np.asarray(value, dtype=np.float64)})
 
     def root_of(self, path: str) -> str:
@@ -196,6 +204,7 @@ class World:
     def set_joints(self, attribute: str, joints: list[Usd.Prim], values: Any) -> None:
         """Set an attribute of joints in radians or lengths."""
         assert self.engine is not None
+        self._read = None
         self.engine.set_joints(
             attribute,
             {
