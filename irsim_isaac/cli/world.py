@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def world(
-    stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
+    stage: Annotated[Path, typer.Argument(help="The stage, a USD file; or a map of ROS, YAML.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
     robot: Annotated[
         str | None,
@@ -53,6 +53,9 @@ def world(
     fog: Annotated[
         float | None, typer.Option(help="The side of a cell of IR-SIM's fog [m]; none without.")
     ] = None,
+    unknown: Annotated[
+        str, typer.Option(help="Unknown cells of a map: free, occupied or keep (grey).")
+    ] = "occupied",
     wrapped: Annotated[
         bool, typer.Option(help="Put all under the key 'irsim', for a file that others share.")
     ] = False,
@@ -60,37 +63,48 @@ def world(
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
 ) -> None:
-    """Write a stage as an IR-SIM world: obstacles, robots and their lidars."""
+    """Write a stage, or a map, as an IR-SIM world: obstacles, robots and their lidars."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.files import writing_directory
+    from irsim_isaac.map import load_ros_map
     from irsim_isaac.stage.opening import open_stage
     from irsim_isaac.stage.robots import robot_specs
-    from irsim_isaac.stage.world import build_world
+    from irsim_isaac.stage.world import build_world, map_world
 
     for name, value, choices in (
         ("--obstacles", obstacles, ("polygons", "map", "both")),
         ("--mode", mode, ("band", "lidar")),
         ("--geometry", geometry, ("visual", "collision", "both")),
+        ("--unknown", unknown, ("free", "occupied", "keep")),
     ):
         if value not in choices:
             raise typer.BadParameter(f"{name} is '{value}', expected {' or '.join(choices)}")
-    opened = open_stage(stage)
-    with drawn_progress() as progress:
-        made = build_world(
-            opened,
-            robots=robot_specs(opened, robot=robot),
-            obstacles=obstacles,  # type: ignore[arg-type]  # checked above
-            mode=mode,  # type: ignore[arg-type]  # checked above
-            height=height,
-            lidar_height=lidar_height,
-            floor=floor,
-            bounds=bounds,
-            geometry=geometry,  # type: ignore[arg-type]  # checked above
-            tolerance=tolerance,
+    if stage.suffix in (".yaml", ".yml"):
+        made = map_world(
+            load_ros_map(stage),
             step_time=step_time,
             fog_resolution=fog,
-            progress=progress,
+            unknown=unknown,  # type: ignore[arg-type]  # checked above
         )
+    else:
+        opened = open_stage(stage)
+        with drawn_progress() as progress:
+            made = build_world(
+                opened,
+                robots=robot_specs(opened, robot=robot),
+                obstacles=obstacles,  # type: ignore[arg-type]  # checked above
+                mode=mode,  # type: ignore[arg-type]  # checked above
+                height=height,
+                lidar_height=lidar_height,
+                floor=floor,
+                bounds=bounds,
+                geometry=geometry,  # type: ignore[arg-type]  # checked above
+                tolerance=tolerance,
+                step_time=step_time,
+                fog_resolution=fog,
+                unknown=unknown,  # type: ignore[arg-type]  # checked above
+                progress=progress,
+            )
     with writing_directory(output) as folder:
         # The image is named by where it will lie, not by the folder that is renamed.
         made.save(folder, wrapped=wrapped, image=(output / "map.png").resolve())

@@ -25,7 +25,7 @@ from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
 
-__all__ = ["Mode", "ObstacleForm", "World", "build_world"]
+__all__ = ["Mode", "ObstacleForm", "World", "build_world", "map_world"]
 
 Mode: TypeAlias = Literal["band", "lidar"]
 """Which heights make an obstacle: the whole band, or the plane of the lidar alone."""
@@ -240,12 +240,7 @@ def build_world(
     """
     specs = tuple(robot_specs(stage) if robots is None else robots)
     places = {**robot_starts(stage), **(starts or {})}
-    for spec in specs:
-        if spec.name not in places:
-            raise StageError(
-                f"robot '{spec.name}' has no start; starts are given for: "
-                f"{', '.join(places) or 'none'}"
-            )
+    _check_starts(specs, places)
     band = height if mode == "band" else _lidar_plane(specs, lidar_height)
     surfaces = (
         read_geometry(stage, source=geometry, progress=progress)
@@ -280,7 +275,12 @@ def build_world(
             bounds=bounds,
             geometry=surfaces,
         )
-    extent = bounds or _grid_bounds(grid) or _bounds(found.obstacles, places, specs)
+    if bounds is not None:
+        extent = bounds
+    elif grid is not None:
+        extent = _grid_bounds(grid)
+    else:
+        extent = _bounds(found.obstacles, places, specs)
     kept, outside = _within(found.obstacles, extent)
     if obstacles == "map":
         kept = tuple(item for item in kept if item.moving)
@@ -315,6 +315,57 @@ def build_world(
     )
 
 
+def map_world(
+    occupancy: Occupancy,
+    *,
+    robots: Sequence[RobotSpec] = (),
+    starts: Mapping[str, Pose] | None = None,
+    goals: Mapping[str, Sequence[Pose]] | None = None,
+    step_time: float = 0.1,
+    fog_resolution: float | None = None,
+    unknown: Unknown = "occupied",
+) -> World:
+    """Turn a map into an IR-SIM world whose obstacles are the image of its cells.
+
+    Args:
+        occupancy: The map; its origin becomes the world's offset.
+        robots: The robots.
+        starts: Where they start, by name.
+        goals: Where they are to go, by name.
+        step_time: Of one step [s].
+        fog_resolution: The side of a cell of IR-SIM's fog [m]; None for no fog.
+        unknown: What an unknown cell becomes.
+
+    Raises:
+        StageError: The map has a yaw, or a robot has no start.
+    """
+    places = dict(starts or {})
+    _check_starts(robots, places)
+    x_min, y_min, x_max, y_max = _grid_bounds(occupancy)
+    return World(
+        width=round(x_max - x_min, 9),
+        height=round(y_max - y_min, 9),
+        offset=(x_min, y_min),
+        step_time=step_time,
+        robots=tuple(robots),
+        starts=places,
+        goals={name: tuple(way) for name, way in (goals or {}).items()},
+        grid=occupancy,
+        unknown=unknown,
+        fog_resolution=fog_resolution,
+        report=BuildReport(parameters=dict(occupancy.report.parameters)),
+    )
+
+
+def _check_starts(specs: Sequence[RobotSpec], places: Mapping[str, Pose]) -> None:
+    for spec in specs:
+        if spec.name not in places:
+            raise StageError(
+                f"robot '{spec.name}' has no start; starts are given for: "
+                f"{', '.join(places) or 'none'}"
+            )
+
+
 def _lidar_plane(specs: Sequence[RobotSpec], lidar_height: float | None) -> tuple[float, float]:
     if lidar_height is None:
         mounts = [mount for spec in specs for mount in spec.lidars]
@@ -342,9 +393,7 @@ def _lidar_warnings(specs: Sequence[RobotSpec]) -> list[str]:
     return warnings
 
 
-def _grid_bounds(grid: Occupancy | None) -> tuple[float, float, float, float] | None:
-    if grid is None:
-        return None
+def _grid_bounds(grid: Occupancy) -> tuple[float, float, float, float]:
     x, y, yaw = grid.origin
     if yaw != 0.0:
         raise StageError(

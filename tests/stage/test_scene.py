@@ -201,3 +201,34 @@ def test_random_places_are_apart_and_the_same_for_one_seed(tmp_path):
     assert len(places) == 6
     assert places == [item.pose for item in read_world(file, seed=4).obstacles]
     assert min(math.dist(a[:2], b[:2]) for i, a in enumerate(places) for b in places[:i]) >= 1.5
+
+
+@pytest.mark.parametrize("source", ["stage", "world", "map"])
+def test_the_command_draws_stages_worlds_and_maps(source, tmp_path, capsys):
+    from PIL import Image
+
+    from irsim_isaac.resources import resource
+
+    cells = np.zeros((40, 20), dtype=np.int8)
+    cells[3, 4] = 100
+    grid = Occupancy(cells, 0.25, (-5.0, -2.0, 0.0))
+    path = {
+        "stage": lambda: resource("data/warehouse.usda"),
+        "world": lambda: WORLDS / "shapes.yaml",
+        "map": lambda: grid.save_ros(tmp_path / "map"),
+    }[source]()
+    picture = tmp_path / "x.png"
+    assert main(["show", str(path), "-o", str(picture), "--size", "400", "--seed=8,-5"]) == 0
+    image = np.asarray(Image.open(picture).convert("RGB"), dtype=int)
+    assert max(image.shape[:2]) == 400
+    if source == "map":
+        # The occupied cell lies in the fourth column of ten pixels, the fifth row from below.
+        assert image[155, 35].max() < 80
+        assert image[155, 55].min() > 240
+        assert image[145, 35].min() > 240
+    else:
+        blue = (image[:, :, 2] - image[:, :, 0]) > 100
+        assert blue.any()
+    assert main(["show", str(path), "-o", str(tmp_path / "x.jpg")]) == 2
+    assert main(["show", str(tmp_path / "nothing.yaml"), "-o", str(picture)]) == 2
+    assert capsys.readouterr().err.count("\n") == 2

@@ -23,7 +23,7 @@ from irsim_isaac.resources import resource
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.opening import open_stage
 from irsim_isaac.stage.robots import robot_specs
-from irsim_isaac.stage.world import build_world
+from irsim_isaac.stage.world import build_world, map_world
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,9 @@ def test_low_furniture_is_flagged():
     _box(stage, "/Post", (4.0, 4.0, 1.0), (0.2, 0.2, 2.0))
     world = build_world(stage, robots=(), height=(0.5, 1.0))
     assert [item.name for item in world.obstacles] == ["Post"]
+    assert [(low.name, low.prim_path) for low in world.low] == [("Bed", "/Bed")]
+    assert world.low[0].top == pytest.approx(0.35)
+    assert world.low[0].area.symmetric_difference(shapely.box(0.0, 1.3, 2.0, 2.7)).area < 1e-6
     assert world.report.parameters["low"] == {"Bed": pytest.approx(0.35)}
     (warning,) = world.report.warnings
     assert "Bed (0.35 m)" in warning
@@ -155,9 +158,9 @@ def test_a_world_from_a_map_keeps_the_origin_of_the_map(irsim, tmp_path):
     cells = np.zeros((40, 30), dtype=np.int8)
     cells[12:15, 7:9] = 100
     grid = Occupancy(cells, 0.5, (-10.0, -10.0, 0.0))
-    stage = _metres()
-    world = build_world(stage, robots=(), occupancy=grid, obstacles="map")
-    env = irsim.make(str(world.save(tmp_path)), headless=True)
+    map_file = grid.save_ros(tmp_path / "map")
+    assert main(["world", str(map_file), "-o", str(tmp_path / "world")]) == 0
+    env = irsim.make(str(tmp_path / "world" / "world.yaml"), headless=True)
     try:
         assert env._world.offset == [-10.0, -10.0]
         (item,) = env.obstacle_list
@@ -168,9 +171,7 @@ def test_a_world_from_a_map_keeps_the_origin_of_the_map(irsim, tmp_path):
 
 def test_a_grid_that_was_written_is_read_back_equal(irsim, tmp_path):
     cells = np.random.default_rng(5).choice([0, 100], size=(37, 23)).astype(np.int8)
-    world = build_world(
-        _metres(), robots=(), occupancy=Occupancy(cells, 0.1, (1.5, -2.0, 0.0)), obstacles="map"
-    )
+    world = map_world(Occupancy(cells, 0.1, (1.5, -2.0, 0.0)))
     env = irsim.make(str(world.save(tmp_path)), headless=True)
     try:
         assert np.array_equal(env._world.grid_map > 50, cells > 50)
@@ -188,13 +189,7 @@ def test_unknown_cells_follow_the_policy(irsim, tmp_path, policy, occupied, grey
 
     cells = np.zeros((6, 5), dtype=np.int8)
     cells[2, 3] = -1
-    world = build_world(
-        _metres(),
-        robots=(),
-        occupancy=Occupancy(cells, 1.0),
-        obstacles="map",
-        unknown=policy,
-    )
+    world = map_world(Occupancy(cells, 1.0), unknown=policy)
     path = world.save(tmp_path)
     assert Image.open(tmp_path / "map.png").getpixel((2, 1)) == grey
     env = irsim.make(str(path), headless=True)
@@ -216,6 +211,28 @@ def test_the_wrapped_file_is_the_same_world(warehouse, irsim, tmp_path):
         assert len(env.obstacle_list) == len(world.obstacles)
     finally:
         env.end(0)
+
+
+def test_both_forms_hold_the_same_obstacles(warehouse, irsim, tmp_path):
+    """The polygons reach every cell of the image, and the image covers the polygons."""
+    world = build_world(warehouse, robots=(), obstacles="both")
+    path = world.save(tmp_path)
+    env = irsim.make(str(path), headless=True)
+    try:
+        kinds = [item.shape for item in env.obstacle_list]
+        assert kinds.count("map") == 1
+        assert len(kinds) == len(world.obstacles) + 1
+        occupied = env._world.grid_map > 50
+    finally:
+        env.end(0)
+    x, y = world.offset
+    step = world.grid.resolution
+    ix, iy = np.nonzero(occupied)
+    cells = shapely.box(x + ix * step, y + iy * step, x + (ix + 1) * step, y + (iy + 1) * step)
+    standing = [item for item in world.obstacles if not item.moving]
+    union = shapely.union_all([item.area() for item in standing])
+    assert shapely.dwithin(cells, union, 1e-6).all()
+    assert union.difference(shapely.union_all(cells).buffer(1e-6)).area < 1e-4
 
 
 def test_fog_and_offset_reach_the_real_irsim(warehouse, irsim, tmp_path):
@@ -249,7 +266,7 @@ def test_what_does_not_fit_is_refused(warehouse):
         build_world(_metres(), robots=())
     turned = Occupancy(np.zeros((2, 2), dtype=np.int8), 1.0, (0.0, 0.0, 0.3))
     with pytest.raises(StageError, match=r"turned by 0\.3 rad"):
-        build_world(_metres(), robots=(), occupancy=turned)
+        map_world(turned)
     with pytest.raises(StageError, match="lower end comes first"):
         build_world(warehouse, height=(0.6, 0.1))
 
