@@ -39,7 +39,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 _NO_POINT = 1e-6
 
 
-def _found(source: Mapping[str, Any], where: str, *names: str) -> Any:
+def _found(source: Mapping[str, Any], *names: str) -> Any:
     """Return the entry under one of its names, or None."""
     for name in names:
         value = source.get(name)
@@ -49,7 +49,7 @@ def _found(source: Mapping[str, Any], where: str, *names: str) -> Any:
 
 
 def _array(source: Mapping[str, Any], where: str, *names: str) -> npt.NDArray[Any]:
-    value = _found(source, where, *names)
+    value = _found(source, *names)
     if value is None:
         raise ScanError(
             f"{where}: '{names[0]}' is missing; there are {', '.join(source) or 'none'}"
@@ -75,7 +75,7 @@ def _optional(
     source: Mapping[str, Any], where: str, name: str, dtype: np.dtype[Any], count: int
 ) -> npt.NDArray[Any]:
     """Return an array that the source may leave out or empty: zeros then, shape (count,)."""
-    value = _found(source, where, name)
+    value = _found(source, name)
     if value is None or np.size(value) == 0:
         return np.zeros(count, dtype=dtype)
     return np.asarray(value).reshape(-1).astype(dtype)
@@ -126,7 +126,7 @@ def scan_from_flat_scan(
         range_max=far,
         scan_rate=_number(data, name, "rotationRate", "rotation_rate"),
     )
-    intensities = _found(data, name, "intensitiesData", "intensities_data")
+    intensities = _found(data, "intensitiesData", "intensities_data")
     return _scan_in_order(
         profile,
         depths.astype(np.float32),
@@ -156,7 +156,7 @@ def gmo_from_scan_buffer(data: Mapping[str, Any], *, frame_id: int = 0) -> Gener
             arrays are not of one length.
     """
     where = "scan buffer"
-    polar = [_found(data, where, key) for key in ("azimuth", "elevation", "distance")]
+    polar = [_found(data, key) for key in ("azimuth", "elevation", "distance")]
     if all(values is not None and np.size(values) for values in polar):
         x, y, z = (np.asarray(values, dtype=np.float32).reshape(-1) for values in polar)
         coords, returned = CoordsType.SPHERICAL, z > _NO_POINT
@@ -169,7 +169,7 @@ def gmo_from_scan_buffer(data: Mapping[str, Any], *, frame_id: int = 0) -> Gener
     count = x.size
     intensity = _optional(data, where, "intensity", np.dtype(np.float32), count)
     times = _optional(data, where, "timestamp", np.dtype(np.uint64), count)
-    objects = _found(data, where, "objectId", "object_id")
+    objects = _found(data, "objectId", "object_id")
     held = None
     if objects is not None and np.size(objects):
         held = np.ascontiguousarray(objects, dtype="<u4").view(np.uint8).reshape(-1, 16)
@@ -228,7 +228,7 @@ def scan_from_raycast(
         raise ScanError(f"{where}: the reading is invalid: depths is empty; is it playing?")
     missed: npt.NDArray[np.bool_] = depths >= profile.range_max * (1.0 - 1e-6)
     for key in ("hit_normals", "hit_positions"):
-        evidence = _found(data, where, key)
+        evidence = _found(data, key)
         if evidence is not None and np.size(evidence) == 3 * depths.size:
             missed = np.logical_not(np.asarray(evidence).reshape(-1, 3).any(axis=1))
             break
@@ -298,7 +298,7 @@ def scan_from_rotating_lidar(
     if depths.size % azimuths.size:
         raise ScanError(f"{where}: linear_depth {depths.shape} for {azimuths.size} azimuths")
     depths = depths.reshape(azimuths.size, -1)
-    zenith = _found(data, where, "zenith")
+    zenith = _found(data, "zenith")
     tilts = np.zeros(depths.shape[1])
     if zenith is not None and np.size(zenith):
         tilts = np.asarray(zenith, dtype=np.float64).reshape(-1)
@@ -306,7 +306,7 @@ def scan_from_rotating_lidar(
         raise ScanError(f"{where}: {tilts.size} zeniths for {depths.shape[1]} rows")
     row = int(np.argmin(np.abs(tilts)))
     reach = depths[:, row]
-    strengths = _found(data, where, "intensity")
+    strengths = _found(data, "intensity")
     held: Floats | None = None
     missed = reach >= np.float32(profile.range_max) * np.float32(1.0 - 1e-6)
     if strengths is not None and np.size(strengths) == depths.size:

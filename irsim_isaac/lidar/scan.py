@@ -23,7 +23,7 @@ from irsim_isaac.lidar.returns import (
 )
 from irsim_isaac.msg import Header, LaserScan
 
-__all__ = ["Producer", "scan_from_gmo", "scan_message"]
+__all__ = ["Producer", "fired_beams", "first_beam_time", "scan_from_gmo", "scan_message"]
 
 Producer: TypeAlias = Literal["rep117", "graph", "srtx"]
 """The corrected scan, or the one that Isaac Sim's node or its SRTX publisher makes."""
