@@ -177,7 +177,7 @@ class Beams:
             keys |= sought
         elif self._strategy == "strongest" and strengths is not None:
             strong = np.nan_to_num(np.maximum(strengths, np.float32(0.0)), nan=0.0)
-            keys |= (_INFINITY_BITS - strong.view(np.int32)) << 32
+            keys |= (_INFINITY_BITS - strong.view(np.int32).astype(np.int64)) << 32
         np.minimum.at(self._keys, beams, keys)
         if self._strategy == "last":
             order = np.where(self._keys == _NONE, -1, -self._keys)
