@@ -185,7 +185,9 @@ def read_shade(
         if image.has_transparency_data:
             opaque, mode = image.convert("RGBA"), "RGB"
             opacity = np.asarray(opaque.getchannel("A")) / 255
+            if opacity.min() == 1:
+                opacity = None
+            elif image.mode in ("1", "L", "LA"):
+                mode = "L"
         values = np.divide(np.asarray(opaque.convert(mode)), 255, dtype=single)
-    if opacity is not None and opacity.min() == 1:
-        opacity = None
     return values.astype(np.float64) if mode == "L" else np.dot(values, _WEIGHTS), opacity

@@ -158,7 +158,7 @@ class _Blocks:
         first, last = self.first[start:stop], self.last[start:stop]
         if self.even:
             rows = grid[first[0] : last[-1] + 1]
-            most = rows[:: self.longest].copy()
+            most: npt.NDArray[Any] = rows[:: self.longest].copy()
             for step in range(1, self.longest):
                 np.maximum(most, rows[step :: self.longest], out=most)
             return most
