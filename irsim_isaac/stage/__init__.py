@@ -5,11 +5,20 @@ from irsim_isaac.stage.lidar import lidar_profile
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.opening import open_stage
+from irsim_isaac.stage.picture import draw_world
 from irsim_isaac.stage.robot_files import load_robot, robot_names
-from irsim_isaac.stage.robots import lidar_mounts, robot_specs, robot_starts, start_pose
+from irsim_isaac.stage.robots import (
+    lidar_mounts,
+    robot_goals,
+    robot_specs,
+    robot_starts,
+    start_pose,
+)
+from irsim_isaac.stage.scene import world_to_stage
 from irsim_isaac.stage.units import StageUnits, gf_quaternion, quaternion_xyzw, stage_units
 from irsim_isaac.stage.wheeled import WheeledRobot, add_wheeled_robot
-from irsim_isaac.stage.world import World, build_world
+from irsim_isaac.stage.world import World, build_world, map_world
+from irsim_isaac.stage.world_file import read_world
 
 __all__ = [
     "Geometry",
@@ -23,17 +32,22 @@ __all__ = [
     "add_wheeled_robot",
     "build_occupancy",
     "build_world",
+    "draw_world",
     "gf_quaternion",
     "lidar_mounts",
     "lidar_profile",
     "load_robot",
+    "map_world",
     "open_stage",
     "quaternion_xyzw",
     "read_geometry",
     "read_obstacles",
+    "read_world",
+    "robot_goals",
     "robot_names",
     "robot_specs",
     "robot_starts",
     "stage_units",
     "start_pose",
+    "world_to_stage",
 ]

@@ -20,6 +20,9 @@ _GRID = 1e-7
 _THIN = 1e-9
 """What covers less than this [m^2] from above is a line."""
 
+_SMALL = 512
+"""Solids of more triangles than this are not tried for convexity."""
+
 _RASTER_SIDE = 4096
 """Cells along the longer side of a raster."""
 
@@ -51,6 +54,8 @@ def mesh_footprint(
     corners = corners[(heights.max(axis=1) >= low) & (heights.min(axis=1) <= high)]
     if not len(corners):
         return shapely.Polygon(), shapely.MultiLineString()
+    if part.solid != "sheet" and _is_convex(part):
+        return _convex_slab(corners, low, high), shapely.MultiLineString()
     section = _section(corners, low)
     areas: list[shapely.Geometry] = []
     lines: list[shapely.Geometry] = []
@@ -76,6 +81,31 @@ def mesh_footprint(
         # Snapped vertices along a straight line are not quite on it.
         upright = shapely.simplify(upright, 2.0 * _GRID)
     return _polygonal(area), upright
+
+
+def _is_convex(part: Part) -> bool:
+    """Tell whether a small solid is convex: no vertex of it lies outside any of its faces."""
+    if len(part.triangles) > _SMALL:
+        return False
+    corners = part.points[part.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(normals, axis=1)
+    faces = sizes > 0.0
+    normals = normals[faces] / sizes[faces, None]
+    beyond = part.points @ normals.T - np.einsum("ij,ij->i", normals, corners[faces, 0])
+    return bool(beyond.max(initial=0.0) <= _GRID)
+
+
+def _convex_slab(corners: Triangles, low: float, high: float) -> shapely.Geometry:
+    """Return what a convex solid covers between two heights: the hull of its slab's corners."""
+    inside = _clipped(_clipped(corners, low, keep_above=True), high, keep_above=False)
+    if high <= low:
+        inside = _section(corners, low)
+    points = inside.reshape(-1, inside.shape[-1])[:, :2]
+    if len(points) < 3:
+        return shapely.Polygon()
+    hull = shapely.MultiPoint(points).convex_hull
+    return _polygonal(shapely.set_precision(hull, _GRID))
 
 
 def raster_footprint(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -184,18 +184,15 @@ def read_obstacles(
         low, high = low - _TIE, high + _TIE
     low, high = low + floor, high + floor
     named = _named(stage)
-    starts = [path for path, name in named.items() if name is None]
+    left_out = {*skip, *(path for path, name in named.items() if name is None)}
     groups: dict[tuple[str, bool], list[Part]] = {}
     inner, shells = without_shells(geometry.parts, (low, high))
     for part in inner:
-        if any(_below(part.path, root) for root in (*skip, *starts)):
+        if any(path in left_out for path in _ancestry(part.path)):
             continue
         moves = part.body is not None and _moves(stage, part.body)
         owner = part.body if moves and part.body else part.path
-        for path in named:
-            if _below(owner, path):
-                owner = path
-                break
+        owner = next((path for path in _ancestry(owner) if path in named), owner)
         groups.setdefault((owner, moves), []).append(part)
 
     found: list[tuple[str, bool, list[Part], shapely.Geometry, shapely.Geometry]] = []
@@ -291,8 +288,15 @@ def _named(stage: Usd.Stage) -> dict[str, str | None]:
     return found
 
 
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith((f"{root}/", f"{root}["))
+def _ancestry(path: str) -> Iterator[str]:
+    """Give the paths of a prim's ancestors from the outermost, and its own at last.
+
+    The PointInstancer of ``/Cartons[3]`` is an ancestor of it.
+    """
+    for place, letter in enumerate(path):
+        if letter in "/[" and place > 0:
+            yield path[:place]
+    yield path
 
 
 def _disc(
