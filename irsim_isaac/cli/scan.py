@@ -33,9 +33,12 @@ def scan(
         Path, typer.Option("-o", "--output", help="The recording to write: .mcap or .jsonl.")
     ],
     profile: Annotated[
-        str,
-        typer.Option(help="The lidar: a bundled name, a .yaml file, or Isaac Sim's .json file."),
-    ],
+        str | None,
+        typer.Option(
+            help="The lidar: a bundled name, a .yaml file, or Isaac Sim's .json file; without, "
+            "the one that lies beside the frames."
+        ),
+    ] = None,
     producer: Annotated[
         str, typer.Option(help="rep117, or graph or srtx for what Isaac Sim makes of a frame.")
     ] = "rep117",
@@ -71,13 +74,13 @@ def scan(
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.errors import ScanError
     from irsim_isaac.files import writing
-    from irsim_isaac.lidar import LidarProfile, Producer, ScanAssembler, check_scan
+    from irsim_isaac.lidar import LidarProfile, Producer, ScanAssembler, check_scan, profile_beside
     from irsim_isaac.recording import record
 
     if producer not in get_args(Producer):
         raise ScanError(f"--producer is '{producer}', expected one of {get_args(Producer)}")
     wanted = cast(Producer, producer)
-    lidar = LidarProfile.load(profile)
+    lidar = profile_beside(frames) if profile is None else LidarProfile.load(profile)
     options: dict[str, Any] = {
         "partial": partial,
         "finite": finite,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from irsim_isaac.lidar.assembler import ScanAssembler
 from irsim_isaac.lidar.check import check_scan
 from irsim_isaac.lidar.emitters import EmitterState
-from irsim_isaac.lidar.frames import frame_files, read_frames, write_frames
+from irsim_isaac.lidar.frames import frame_files, profile_beside, read_frames, write_frames
 from irsim_isaac.lidar.generic_model_output import (
     VALID,
     AuxType,
@@ -62,6 +62,7 @@ __all__ = [
     "gmo_from_scan_buffer",
     "graph_message",
     "lidar_profiles",
+    "profile_beside",
     "read_frames",
     "scan_from_flat_scan",
     "scan_from_gmo",

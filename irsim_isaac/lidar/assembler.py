@@ -39,6 +39,7 @@ _WHOLE_GAP = 0.25
 _RING_SLACK = 0.05
 # A frame that comes after more than this many times the shortest interval follows a lost one.
 _NEXT_FRAME = 1.5
+_NO_TURN = np.iinfo(np.int64).min
 
 
 @dataclass(slots=True)
@@ -274,10 +275,10 @@ class ScanAssembler:
             if gaps[widest] < max(_WHOLE_GAP * turn, 1.5):
                 return elements, None
             ordered, places = np.roll(ordered, -widest - 1), np.roll(places, -widest - 1)
-        else:
+            elements, times = elements[ordered], times[ordered]
+        elif (np.diff(times) < 0).any():
             ordered = np.argsort(times, kind="stable")
-            places = places[ordered]
-        elements, times = elements[ordered], times[ordered]
+            elements, times, places = elements[ordered], times[ordered], places[ordered]
         if self._last_element is None:
             last = (int(times[0]), float(places[0]))
         else:
@@ -304,19 +305,21 @@ class ScanAssembler:
         numbers = np.floor(progress / turn).astype(np.int64)
         first_turn = int(numbers[0]) if self._first_turn is None else self._first_turn
         self._first_turn = first_turn
-        turn_of = np.full(gmo.numElements, -(2**62), dtype=np.int64)
+        turn_of = np.full(gmo.numElements, _NO_TURN, dtype=np.int64)
         turn_of[elements] = numbers
         for returns in planar_returns(gmo, self.profile, self._selection):
             self.left_out.update(returns.left_out)
             owners = turn_of[returns.indices]
             positions = beam_positions(returns.bearings, profile)
             for number in np.unique(owners):
-                if self._emitted is not None and number <= self._emitted:
-                    self.late_returns += int((owners == number).sum())
-                    continue
-                if number >= numbers.min():
+                owned = owners == number
+                if number == _NO_TURN:
+                    self.left_out["without a bearing"] += int(owned.sum())
+                elif self._emitted is not None and number <= self._emitted:
+                    self.late_returns += int(owned.sum())
+                else:
                     opened = self._opened(int(number), profile)
-                    _take(opened.beams, returns, positions, owners == number)
+                    _take(opened.beams, returns, positions, owned)
         self._mark_fired(gmo, profile, turn, elements, progress, first_turn)
         return self._finished(profile, turn, float(progress.max()))
 

@@ -16,6 +16,7 @@ from irsim_isaac.lidar import (
     GenericModelOutput,
     LidarProfile,
     check_scan,
+    profile_beside,
     read_frames,
     scan_from_gmo,
     write_frames,
@@ -98,6 +99,26 @@ def test_the_command_makes_a_recording_of_scans(
         assert scan.header.frame_id == "front/laser"
         assert np.array_equal(scan.ranges, np.full(3200, 5.0 + number, dtype=np.float32))
         assert check_scan(scan) == []
+
+
+def test_the_profile_may_lie_beside_the_frames(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = LidarProfile.load("RPLIDAR_S2E")
+    frames, output = tmp_path / "frames.gmo", tmp_path / "scans.jsonl"
+    write_frames(frames, turns(1), profile=profile)
+    assert profile_beside(frames) == profile
+    assert main(["scan", str(frames), "-o", str(output)]) == 0
+    assert len(scans_of(output)) == 1
+    folder = tmp_path / "folder"
+    write_frames(folder / "1.gmo", turns(1))
+    with pytest.raises(ScanError, match=r"neither .*lidar\.yaml nor .*lidar\.json.*TIM781"):
+        profile_beside(folder)
+    profile.save(folder / "lidar.json")
+    assert profile_beside(folder).beam_count == 3200
+    assert main(["scan", str(folder), "-o", str(output)]) == 0
+    assert len(scans_of(output)) == 1
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize("producer", ["graph", "srtx"])
