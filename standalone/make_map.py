@@ -40,31 +40,15 @@ from isaacsim import SimulationApp  # noqa: E402, TID253
 simulation_app = SimulationApp({"headless": True, "fast_shutdown": False})
 
 import carb  # noqa: E402, TID253
-import omni.usd  # noqa: E402, TID253
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from irsim_isaac.errors import IrsimIsaacError, StageError  # noqa: E402
+from irsim_isaac.errors import IrsimIsaacError  # noqa: E402
 from irsim_isaac.kit import map_stage  # noqa: E402
-
-TEST_FRAMES = 100
-
-
-def load(address: str) -> None:
-    """Open the stage and let the application run until its assets are there."""
-    context = omni.usd.get_context()
-    if not context.open_stage(address):
-        raise StageError(f"Isaac Sim cannot open '{address}' as a stage")
-    frames = 0
-    while context.get_stage_loading_status()[2] > 0:
-        if args.test and frames == TEST_FRAMES:
-            raise StageError(f"'{address}' was still loading after {frames} frames")
-        simulation_app.update()
-        frames += 1
-
+from irsim_isaac.kit.application import open_file  # noqa: E402
 
 status = 0
 try:
-    load(args.stage)
+    open_file(args.stage, frames=100 if args.test else 10_000)
     mapped = map_stage(
         args.output,
         resolution=args.resolution,

@@ -31,15 +31,17 @@ def register_simulator() -> Undo:
     return lambda: unregister(SIMULATOR)
 
 
-def open_file(path: str | os.PathLike[str]) -> None:
+def open_file(path: str | os.PathLike[str], *, frames: int = _LOADING_FRAMES) -> None:
     """Open a stage in Isaac Sim, unless it is the one that is open, and wait for its assets.
 
     Args:
         path: A file, or an address that Isaac Sim can open.
+        frames: How many frames to wait for them at most.
 
     Raises:
-        StageError: It cannot be opened.
+        StageError: It cannot be opened, or was still loading then.
     """
+    import omni.kit.app
     import omni.usd
 
     context = omni.usd.get_context()
@@ -49,23 +51,6 @@ def open_file(path: str | os.PathLike[str]) -> None:
         return
     if not context.open_stage(address):
         raise StageError(f"Isaac Sim cannot open '{address}' as a stage")
-    wait_for_assets(address)
-
-
-def wait_for_assets(address: str, *, frames: int = _LOADING_FRAMES) -> None:
-    """Let the application run until everything of the stage is there.
-
-    Args:
-        address: The stage, for the message.
-        frames: How many frames to wait at most.
-
-    Raises:
-        StageError: It was still loading then.
-    """
-    import omni.kit.app
-    import omni.usd
-
-    context = omni.usd.get_context()
     for _ in range(frames):
         if context.get_stage_loading_status()[2] == 0:
             return

@@ -28,7 +28,12 @@ def on_stage(event: StageEvent, callback: Callable[[], None]) -> Undo:
     import carb.eventdispatcher
     import omni.usd
 
-    name = omni.usd.get_context().stage_event_name(getattr(omni.usd.StageEventType, event))
+    types = {
+        "OPENED": omni.usd.StageEventType.OPENED,
+        "CLOSING": omni.usd.StageEventType.CLOSING,
+        "CLOSED": omni.usd.StageEventType.CLOSED,
+    }
+    name = omni.usd.get_context().stage_event_name(types[event])
     guards = [
         carb.eventdispatcher.get_eventdispatcher().observe_event(
             order=_AFTER_ALL,

@@ -90,8 +90,10 @@ class _Articulation:
 
 
 class _LidarFrames:
-    def __init__(self, path: str, sensor_class: Any) -> None:
-        self._sensor = sensor_class(path, annotators=[_OUTPUT])
+    def __init__(self, path: str) -> None:
+        from isaacsim.sensors.experimental.rtx import LidarSensor
+
+        self._sensor = LidarSensor(path, annotators=[_OUTPUT])
 
     def read(self) -> npt.NDArray[np.uint8] | None:
         data, _ = self._sensor.get_data(_OUTPUT)
@@ -181,10 +183,9 @@ class IsaacSim6:
     def frames(self, path: str) -> Frames:
         """Return the output of a lidar: by its sensor, or by Replicator where that is off."""
         try:
-            from isaacsim.sensors.experimental.rtx import LidarSensor
+            return _LidarFrames(path)
         except ImportError:
             return ReplicatorFrames(path)
-        return _LidarFrames(path, LidarSensor)
 
     def labels(self, prim: Any) -> Mapping[str, Sequence[str]]:
         """Return the semantic labels of a prim by taxonomy."""
