@@ -94,7 +94,7 @@ ranges = np.random.default_rng(7).uniform(0.3 * reach, reach, beams)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 fog.reveal_from_lidar(pose, angles, ranges)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-sys.stderr.write(str((after - before) / (1024 if sys.platform == "linux" else 1024 ** 2)))
+print("added", (after - before) / (1024 if sys.platform == "linux" else 1024 ** 2))
 """
 
 
@@ -102,7 +102,8 @@ def _added_megabytes(reach: float) -> float:
     """Return by how much the peak of a fresh process grows in one call."""
     command = [sys.executable, "-c", _MEMORY, "100" if reach <= 10 else "220", "100000", str(reach)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(done.stderr.strip().splitlines()[-1].rpartition(" ")[2].rpartition(".")[0] or 0)
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("added "))
+    return float(line.removeprefix("added "))
 
 
 @benchmark("fog_reveal_100k_x_100m")

@@ -32,6 +32,9 @@ _UP = np.array([0, 1, 0, 1])
 
 _Array = npt.NDArray[np.int64]
 
+_bounds = shapely.lib.bounds
+"""What ``shapely.bounds`` wraps: the wrapper costs as much as the bounds of one geometry."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellFrame:
@@ -48,6 +51,7 @@ class CellFrame:
             coordinate. A footprint exactly as wide as a corridor has edges that differ from the
             corridor's by such digits only.
         scales: Cells a metre along x and y, and the rounding in cells along x and y.
+        reach: The grid's bounds [m], wider by the rounding.
     """
 
     nx: int
@@ -58,6 +62,7 @@ class CellFrame:
     height: float
     rounding: float = field(init=False)
     scales: tuple[float, float, float, float] = field(init=False)
+    reach: tuple[float, float, float, float] = field(init=False)
 
     def __post_init__(self) -> None:
         largest = max(
@@ -67,6 +72,16 @@ class CellFrame:
         sx, sy = self.nx / self.width, self.ny / self.height
         object.__setattr__(self, "rounding", rounding)
         object.__setattr__(self, "scales", (sx, sy, rounding * sx, rounding * sy))
+        object.__setattr__(
+            self,
+            "reach",
+            (
+                self.ox - rounding,
+                self.oy - rounding,
+                self.ox + self.width + rounding,
+                self.oy + self.height + rounding,
+            ),
+        )
 
     def x_edges(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the least x of columns [m]; both neighbours of an edge get the same number."""
@@ -85,13 +100,13 @@ def bounds_of(geometry: Any) -> tuple[float, float, float, float]:
     Raises:
         MapFormatError: It is empty or has a coordinate that is not a number.
     """
-    minx, miny, maxx, maxy = geometry.bounds
-    if minx + miny + maxx + maxy != minx + miny + maxx + maxy:
+    bounds: tuple[float, float, float, float] = _bounds(geometry).tolist()
+    if not bounds[0] <= bounds[2]:
         raise MapFormatError(
             f"a {geometry.geom_type} that is empty or has coordinates that are not numbers "
             "cannot be tested for collision"
         )
-    return minx, miny, maxx, maxy
+    return bounds
 
 
 def meets_occupied_cell(
@@ -111,30 +126,52 @@ def meets_occupied_cell(
         threshold: Cells of a greater value are occupied.
     """
     sx, sy, inset_x, inset_y = frame.scales
-    i0 = max(0, math.floor((bounds[0] - frame.ox) * sx + inset_x))
-    j0 = max(0, math.floor((bounds[1] - frame.oy) * sy + inset_y))
-    i1 = min(frame.nx, math.ceil((bounds[2] - frame.ox) * sx - inset_x))
-    j1 = min(frame.ny, math.ceil((bounds[3] - frame.oy) * sy - inset_y))
+    i0 = math.floor((bounds[0] - frame.ox) * sx + inset_x)
+    j0 = math.floor((bounds[1] - frame.oy) * sy + inset_y)
+    i1 = math.ceil((bounds[2] - frame.ox) * sx - inset_x)
+    j1 = math.ceil((bounds[3] - frame.oy) * sy - inset_y)
+    if i0 < 0 or j0 < 0 or i1 > frame.nx or j1 > frame.ny:
+        i0, j0, i1, j1 = max(0, i0), max(0, j0), min(frame.nx, i1), min(frame.ny, j1)
     cells = (i1 - i0) * (j1 - j0)
     if i0 >= i1 or j0 >= j1:
         return False
     if cells > _SMALL_WINDOW:
         shapely.prepare(geometry)
         return _meets_in_large_window(grid, frame, geometry, (i0, j0, i1, j1), threshold)
-    if cells == 1 and not grid[i0, j0] > threshold:
+    if cells <= _FEW:
+        # For so few, asking each cell is cheaper than making an array of them.
+        item = grid.item
+        held = False
+        for i in range(i0, i1):
+            for j in range(j0, j1):
+                held |= item(i, j) > threshold
+    else:
+        held = bool((grid[i0:i1, j0:j1] > threshold).any())
+    if not held:
         return False
+    corners = shapely.get_coordinates(geometry)
+    # Most hits show at one of a few corners; they are asked before any array is made.
+    for x, y in corners[:: max(1, len(corners) // _FEW)].tolist():
+        u, v = (x - frame.ox) * sx, (y - frame.oy) * sy
+        i, j = int(u), int(v)
+        if (
+            i < i1
+            and j < j1
+            and _NEAR_EDGE < u - i < 1 - _NEAR_EDGE
+            and _NEAR_EDGE < v - j < 1 - _NEAR_EDGE
+            and grid.item(i, j) > threshold
+        ):
+            return True
     window = grid[i0:i1, j0:j1] > threshold
-    i, j = window.nonzero()
-    count = i.size
-    if not count:
-        return False
+    columns, rows = window.nonzero()
+    count = columns.size
     solid = geometry.area > 0
     if solid and count == cells:
         return True
     # Walls are rectangles of cells: where all cells of their bounding box are occupied, the box
     # answers, and where the geometry misses it, so does it elsewhere.
-    left, right = int(i[0]), int(i[-1]) + 1
-    low, high = int(j.min()), int(j.max()) + 1
+    left, right = int(columns[0]), int(columns[-1]) + 1
+    low, high = int(rows.min()), int(rows.max()) + 1
     full = (right - left) * (high - low) == count
     if full or count > _FEW:
         hull = shapely.box(*_box(frame, i0 + left, j0 + low, i0 + right, j0 + high))
@@ -142,19 +179,19 @@ def meets_occupied_cell(
             return False
         if full and solid:
             return True
-    corners = shapely.get_coordinates(geometry)
-    x = (corners[:, 0] - frame.ox) * sx - i0
-    y = (corners[:, 1] - frame.oy) * sy - j0
-    column, row = x.astype(np.int64), y.astype(np.int64)
-    inside = window[
-        np.minimum(np.maximum(column, 0), i1 - i0 - 1), np.minimum(np.maximum(row, 0), j1 - j0 - 1)
-    ]
-    if inside.any():
-        deep_x = np.abs(x[inside] - column[inside] - 0.5)
-        deep_y = np.abs(y[inside] - row[inside] - 0.5)
-        if (np.maximum(deep_x, deep_y) < 0.5 - _NEAR_EDGE).any():
-            return True
-    boxes = _boxes(frame, i + i0, j + j0, 1, (frame.nx, frame.ny))
+    if len(corners) > _FEW:
+        x = (corners[:, 0] - frame.ox) * sx - i0
+        y = (corners[:, 1] - frame.oy) * sy - j0
+        column, row = x.astype(np.int64), y.astype(np.int64)
+        np.clip(column, 0, i1 - i0 - 1, out=column)
+        np.clip(row, 0, j1 - j0 - 1, out=row)
+        inside = window[column, row]
+        if inside.any():
+            deep_x = np.abs(x[inside] - column[inside] - 0.5)
+            deep_y = np.abs(y[inside] - row[inside] - 0.5)
+            if (np.maximum(deep_x, deep_y) < 0.5 - _NEAR_EDGE).any():
+                return True
+    boxes = _boxes(frame, columns + i0, rows + j0, 1, (frame.nx, frame.ny))
     return bool(shapely.intersects(geometry, boxes).any())
 
 

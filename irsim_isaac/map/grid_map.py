@@ -175,16 +175,10 @@ class Map:
             MapFormatError: The geometry is empty or has coordinates that are not numbers.
         """
         bounds = bounds_of(geometry)
-        ox, oy = self.world_offset
         grid = self.grid
         frame = self._cell_frame()
-        rounding = frame.rounding
-        if (
-            bounds[0] < ox - rounding
-            or bounds[1] < oy - rounding
-            or bounds[2] > ox + self.width + rounding
-            or bounds[3] > oy + self.height + rounding
-        ):
+        minx, miny, maxx, maxy = frame.reach
+        if bounds[0] < minx or bounds[1] < miny or bounds[2] > maxx or bounds[3] > maxy:
             return True
         if grid is not None and meets_occupied_cell(grid, frame, geometry, bounds):
             return True
