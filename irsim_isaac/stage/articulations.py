@@ -290,7 +290,7 @@ def measure_robot(
         track=track,
         wheelbase=wheelbase,
         mass=_mass(stage, articulation),
-        joints=tuple(joint.path.rsplit("/", 1)[-1] for joint in drive.joints),
+        joints=tuple(joint.path.rsplit("/", 1)[-1] for joint in _in_order(drive, frame)),
     )
     told = _told(prim, _with_speeds(spec, drive))
     # The ground lies below the axle by the radius that counts in the end.
@@ -352,6 +352,23 @@ def _left_then_right(articulation: Articulation, joints: Sequence[Joint]) -> lis
         pairs = list(zip(lefts, rights, strict=True))
         return [joint for pair in pairs for joint in pair]
     return list(joints)
+
+
+def _in_order(drive: _Drive, frame: NDArray[np.float64]) -> list[Joint]:
+    """Order wheels, then steering, in pairs: left before right, the foremost pair first."""
+    if drive.kinematics not in ("diff", "acker"):
+        return list(drive.joints)
+    wheels = [joint for joint in drive.joints if joint.flat]
+    steering = [joint for joint in drive.joints if not joint.flat]
+    result: list[Joint] = []
+    for group in (wheels, steering):
+        placed = [((joint.anchor - frame[:3, 3]) @ frame[:3, :3], joint) for joint in group]
+        lefts = sorted((-at[0], joint.path, joint) for at, joint in placed if at[1] > 0.0)
+        rights = sorted((-at[0], joint.path, joint) for at, joint in placed if at[1] <= 0.0)
+        if len(lefts) != len(rights):
+            return list(drive.joints)
+        result += [joint for pair in zip(lefts, rights, strict=True) for _, _, joint in pair]
+    return result
 
 
 def _points(geometry: Geometry, articulation: Articulation, link: str) -> NDArray[np.float64]:

@@ -192,6 +192,13 @@ def test_skid_steering_is_differential_with_pairs_of_wheels():
     assert robot_starts(stage)["Bot"] == pytest.approx((5.0, 1.0, 0.0))
 
 
+def test_sides_are_told_by_where_wheels_are_not_by_their_names():
+    stage = _stage()
+    _wheels(stage, [(0.0, -0.3), (0.0, 0.3)], [0.0, 0.0])
+    (spec,) = robot_specs(stage)
+    assert (spec.kinematics, spec.joints) == ("diff", ("wheel_1", "wheel_0"))
+
+
 def test_wheels_in_three_directions_are_omnidirectional():
     stage = _stage()
     angles = [math.radians(90.0 + 120.0 * k) for k in range(3)]
