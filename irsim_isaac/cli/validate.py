@@ -1,4 +1,4 @@
-"""``irsim-isaac validate`` and ``demo``: two simulators, one drive, and where they disagree."""
+"""``irsim-isaac validate``: two simulators, one drive, and where they disagree."""
 
 from __future__ import annotations
 
@@ -16,26 +16,22 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
-
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the command to the command line."""
     app.command("validate")(validate)
-    app.command("demo")(demo)
 
 
 def validate(
     scenario: Annotated[str, typer.Argument(help="A scenario: a YAML file, or a bundled name.")],
-    output: Output,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
     left: Annotated[
         str | None, typer.Option(help="The left simulator, in place of the scenario's.")
     ] = None,
     right: Annotated[
         str | None, typer.Option(help="The right simulator, in place of the scenario's.")
     ] = None,
-    json_output: Json = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Drive two simulators through a scenario and report where they disagree."""
     from irsim_isaac.validation import find_scenario, load_scenario
@@ -43,33 +39,23 @@ def validate(
     _validate(load_scenario(find_scenario(scenario)), output, left, right, json_output)
 
 
-def demo(output: Output = Path("out/demo"), json_output: Json = False) -> None:
-    """Validate IR-SIM against PhysX in the demo warehouse, or say what takes PhysX's place."""
-    from importlib.util import find_spec
-
-    from irsim_isaac.validation import find_scenario, load_scenario
-
-    name = "warehouse"
-    if find_spec("ovphysx") is None:
-        name = "warehouse_kinematic"
-        typer.echo(
-            "There is no ovphysx here: the kinematic StageSimulator takes the place of PhysX.",
-            err=True,
-        )
-    _validate(load_scenario(find_scenario(name)), output, None, None, json_output)
-
-
 def _validate(
     scenario: Scenario, output: Path, left: str | None, right: str | None, json_output: bool
 ) -> None:
     from irsim_isaac.files import writing_directory
-    from irsim_isaac.validation import require_report_packages, validate, write_report
+    from irsim_isaac.validation import (
+        require_report_packages,
+        validate,
+        write_recordings,
+        write_report,
+    )
 
     require_report_packages()
     with writing_directory(output) as folder:
         with drawn_progress() as progress:
             result = validate(scenario, folder, left=left, right=right, progress=progress)
-        content = write_report(result, folder)
+        left_out = write_recordings(result, folder)
+        content = write_report(result, folder, left_out=left_out)
     if json_output:
         typer.echo(json.dumps(content, allow_nan=False))
     else:

@@ -60,8 +60,15 @@ class Mount(Protocol):
 class Robot(Protocol):
     """A robot and its lidars, as ``irsim_isaac.robot.RobotSpec``."""
 
-    name: str
-    lidars: tuple[Any, ...]
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        ...
+
+    @property
+    def lidars(self) -> tuple[Any, ...]:
+        """Its lidars, each a ``Mount``."""
+        ...
 
 
 class _Stream:
@@ -348,7 +355,7 @@ def read_mcap(path: Path) -> Iterator[Entry]:
                         raise RecordingError(f"{path}, {where}: {error}") from error
                     if isinstance(message, WorldState):
                         found = True
-                        order.check(source, message, where)
+                        order.follow(source, message, where)
                     yield Entry(source, kind, message)  # type: ignore[arg-type]
     if not found and topics:
         raise RecordingError(

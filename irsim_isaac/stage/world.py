@@ -280,7 +280,8 @@ def build_world(
     elif grid is not None:
         extent = _grid_bounds(grid)
     else:
-        extent = _bounds(found.obstacles, places, specs)
+        where = f"{stage.GetRootLayer().identifier}: {band[0]:g} m to {band[1]:g} m above the floor"
+        extent = _bounds(found.obstacles, places, specs, where)
     kept, outside = _within(found.obstacles, extent)
     if obstacles == "map":
         kept = tuple(item for item in kept if item.moving)
@@ -403,14 +404,17 @@ def _grid_bounds(grid: Occupancy) -> tuple[float, float, float, float]:
 
 
 def _bounds(
-    obstacles: Sequence[Obstacle], places: Mapping[str, Pose], specs: Sequence[RobotSpec]
+    obstacles: Sequence[Obstacle],
+    places: Mapping[str, Pose],
+    specs: Sequence[RobotSpec],
+    where: str,
 ) -> tuple[float, float, float, float]:
     shapes = [item.outline() for item in obstacles]
     shapes += [shapely.Point(places[spec.name][:2]) for spec in specs]
     if not shapes:
         raise StageError(
-            "nothing lies in the height band and there is no robot: the world has no extent; "
-            "give bounds, or another height"
+            f"{where} there is no obstacle, and no robot either: the world has no extent; give "
+            "bounds, or another height"
         )
     low_x, low_y, high_x, high_y = shapely.union_all(shapes).bounds
     return (

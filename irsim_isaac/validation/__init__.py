@@ -18,7 +18,12 @@ from irsim_isaac.validation.pose_error import (
     relative_pose_error,
 )
 from irsim_isaac.validation.pursuit import PurePursuit
-from irsim_isaac.validation.report import differences, require_report_packages, write_report
+from irsim_isaac.validation.report import (
+    differences,
+    require_report_packages,
+    write_recordings,
+    write_report,
+)
 from irsim_isaac.validation.run import validate
 from irsim_isaac.validation.scan_difference import (
     ScanComparison,
@@ -90,5 +95,6 @@ __all__ = [
     "scan_difference",
     "validate",
     "wrap_angle",
+    "write_recordings",
     "write_report",
 ]

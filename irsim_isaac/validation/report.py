@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from irsim_isaac.errors import MissingPackageError
 from irsim_isaac.files import write_bytes, write_text
+from irsim_isaac.map import to_occupancy_grid
+from irsim_isaac.recording import record
 from irsim_isaac.validation import figures
 from irsim_isaac.validation.outcome import Validation
 from irsim_isaac.validation.pose_error import Statistics
 
-__all__ = ["differences", "require_report_packages", "write_report"]
+__all__ = ["differences", "require_report_packages", "write_recordings", "write_report"]
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 
@@ -28,7 +31,32 @@ def require_report_packages() -> None:
     _environment()
 
 
-def write_report(validation: Validation, directory: Path) -> dict[str, Any]:
+def write_recordings(validation: Validation, directory: Path) -> dict[str, str]:
+    """Write ``left.mcap`` and ``right.mcap``: every state of both sides, and the map.
+
+    Args:
+        validation: What is kept.
+        directory: Where to write.
+
+    Returns:
+        What was left out, by file, and why: without the extra ``record`` both are.
+    """
+    grid = to_occupancy_grid(validation.occupancy, frame_id="world")
+    for side, run in (("left", validation.left), ("right", validation.right)):
+        try:
+            recorder = record(directory / f"{side}.mcap", robots=[validation.robot])
+        except MissingPackageError as error:
+            return {"left.mcap, right.mcap": str(error)}
+        with recorder:
+            recorder.write_map(grid)
+            for state in run.states:
+                recorder.write(state)
+    return {}
+
+
+def write_report(
+    validation: Validation, directory: Path, *, left_out: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Write ``report.html``, ``report.json`` and ``overview.png``.
 
     The page needs no other file and no network. The picture needs matplotlib and is left out
@@ -37,15 +65,18 @@ def write_report(validation: Validation, directory: Path) -> dict[str, Any]:
     Args:
         validation: What is told.
         directory: Where to write.
+        left_out: Files that are missing beside them, and why.
 
     Returns:
         What ``report.json`` holds.
     """
     content = validation.to_dict()
+    missing = dict(left_out or {})
     try:
         write_bytes(directory / "overview.png", figures.overview_image(validation))
     except MissingPackageError as error:
-        content["left_out"] = [{"file": "overview.png", "reason": str(error)}]
+        missing["overview.png"] = str(error)
+    content["left_out"] = missing
     write_text(directory / "report.html", _page(validation, content))
     write_text(directory / "report.json", json.dumps(content, allow_nan=False) + "\n")
     return content

@@ -35,7 +35,7 @@ def test_version_and_help_are_good(capsys):
     assert capsys.readouterr().out == f"irsim-isaac {__version__}\n"
     assert main([]) == main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for name in ("world", "validate", "demo"):
+    for name in ("map", "world", "validate"):
         assert name in shown
 
 
