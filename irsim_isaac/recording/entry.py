@@ -36,8 +36,21 @@ class Order:
         self._path = path
         self._last: dict[str, tuple[float, int]] = {}
 
+    def follow(self, source: str, state: WorldState, where: str) -> None:
+        """Check a state and remember it.
+
+        Raises:
+            RecordingError: The state is earlier than the one before it.
+        """
+        self.check(source, state, where)
+        self.remember(source, state)
+
+    def remember(self, source: str, state: WorldState) -> None:
+        """Take a state as the last of its source."""
+        self._last[source] = (state.header.stamp, state.header.seq)
+
     def check(self, source: str, state: WorldState, where: str) -> None:
-        """Remember a state.
+        """Check that a state may follow.
 
         Raises:
             RecordingError: The state is earlier than the one before it.
@@ -50,4 +63,3 @@ class Order:
                 f"{self._path}, {where}: found the state{of} at {stamp} s, count {seq}, after "
                 f"the one at {last[0]} s, count {last[1]}; states must be in the order of time"
             )
-        self._last[source] = (stamp, seq)

@@ -104,5 +104,5 @@ def _entry(path: Path, where: str, content: object, line: bytes, order: Order) -
     except (TypeError, ValueError) as error:
         raise RecordingError(f"{path}, {where}: {error}") from error
     if isinstance(message, WorldState):
-        order.check(source, message, where)
+        order.follow(source, message, where)
     return Entry(source, kind, message)  # type: ignore[arg-type]

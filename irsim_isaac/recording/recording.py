@@ -88,6 +88,7 @@ class Recorder:
             form.write_state(source, state)
         except (TypeError, ValueError) as error:
             raise RecordingError(f"{self.path}: {error}") from error
+        self._order.remember(source, state)
 
     def write_map(
         self, grid: OccupancyGrid, *, source: str = "", kind: Literal["map", "fog"] = "map"
@@ -109,7 +110,7 @@ class Recorder:
             raise RecordingError(f"{self.path}: {error}") from error
 
     def _check(self, source: str) -> None:
-        if "/" in source or source.split() not in ([], [source]):
+        if source and ("/" in source or source.split() != [source]):
             raise RecordingError(
                 f"{self.path}: found the source '{source}', expected a name without slashes "
                 "and blanks"

@@ -134,7 +134,7 @@ def read_tum(path: Path) -> Iterator[Entry]:
                 pending = None
                 count += 1
                 assert isinstance(entry.message, WorldState)
-                order.check(entry.source, entry.message, where)
+                order.follow(entry.source, entry.message, where)
                 yield entry
     if pending is not None:
         raise RecordingError(f"{path}: the recording is cut off before the row of its last state")
