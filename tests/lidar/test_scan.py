@@ -599,3 +599,37 @@ def test_every_emitter_of_a_solid_state_lidar_has_its_own_beam(name: str) -> Non
     distances = np.linspace(1.0, 20.0, azimuths.size, dtype=np.float32)
     scan = scan_from_gmo(frame(azimuths, distances), profile)
     assert np.array_equal(scan.ranges, distances)
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_any_frame_gives_a_right_scan_or_a_scan_error(data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, 20))
+    floats = st.floats(width=32)
+
+    def column(entries: Any) -> list[Any]:
+        return data.draw(st.lists(entries, min_size=count, max_size=count))
+
+    gmo = frame(
+        column(floats),
+        column(floats),
+        column(st.one_of(st.just(0.0), floats)),
+        scalar=column(floats),
+        flags=column(st.integers(0, 255)),
+        offsets=column(st.integers(-(2**31), 2**31 - 1)),
+        stamp=data.draw(st.integers(2**32, 2**62)),
+        coords=data.draw(st.sampled_from(CoordsType)),
+        frameOfReference=data.draw(st.sampled_from(FrameOfReference)),
+    )
+    try:
+        scan = scan_from_gmo(
+            gmo,
+            data.draw(st.sampled_from(PROFILES)),
+            strategy=data.draw(st.sampled_from(["nearest", "first", "last", "mean", "strongest"])),
+            height=data.draw(st.sampled_from([None, (-1.0, 1.0)])),
+            tilt=data.draw(st.sampled_from([(0.0, 0.0), (3.0, 0.2), "frame"])),
+            own_body=data.draw(st.sampled_from([None, 0.3])),
+        )
+    except ScanError:
+        return
+    assert check_scan(scan) == []
