@@ -178,7 +178,13 @@ class World:
             "version": __version__,
             **{key: _plain(value) for key, value in self.report.parameters.items()},
         }
-        for key, value in (("prims", prims), ("labels", labels), ("heights", heights)):
+        robots = {spec.name: _beyond_irsim(spec) for spec in self.robots}
+        for key, value in (
+            ("prims", prims),
+            ("labels", labels),
+            ("heights", heights),
+            ("robots", robots),
+        ):
             if value:
                 custom[key] = value
         return custom
@@ -436,6 +442,23 @@ def _within(
         else:
             outside.append(Omission(item.prim_path, "out of bounds", "lies outside the bounds"))
     return tuple(kept), outside
+
+
+def _beyond_irsim(spec: RobotSpec) -> dict[str, Any]:
+    """Return what a robot is beyond what IR-SIM has a word for."""
+    told: dict[str, Any] = {
+        "height": spec.height,
+        "wheel_radius": spec.wheel_radius,
+        "track": spec.track,
+    }
+    if spec.prim_path is not None:
+        told["prim"] = spec.prim_path
+    if spec.lidars:
+        told["lidars"] = [
+            {"name": mount.name, "profile": mount.profile.name, "z": mount.z}
+            for mount in spec.lidars
+        ]
+    return told
 
 
 def _robot_shape(spec: RobotSpec) -> dict[str, Any]:

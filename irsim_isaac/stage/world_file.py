@@ -78,9 +78,17 @@ class _Reader:
         self.height = self.number(world, "height", "world", 10.0)
         offset = world.get("offset") or [0.0, 0.0]
         self.offset = (float(offset[0]), float(offset[1]))
+        custom = content.get("custom")
+        own = custom.get("irsim_isaac") if isinstance(custom, dict) else None
+        self.own: Mapping[str, Any] = own if isinstance(own, dict) else {}
 
     def fail(self, where: str, what: str) -> StageError:
         return StageError(f"{self.file}: {where}: {what}")
+
+    def told(self, key: str, name: str) -> Any:
+        """Return what this project wrote of an object beyond IR-SIM's own keys, or None."""
+        section = self.own.get(key)
+        return section.get(name) if isinstance(section, dict) else None
 
     def number(self, section: Mapping[str, Any], key: str, where: str, default: float) -> float:
         value = section.get(key, default)
@@ -272,36 +280,38 @@ class _Reader:
         for key in ("behavior", "group_behavior"):
             if item.get(key):
                 self.omissions.append(Omission(f"{name}.{key}", "behavior", "is IR-SIM's own"))
-        wheel = round(min(0.1, 0.4 * half), 6)
+        told = self.told("robots", name) or {}
         return RobotSpec(
             name=name,
             kinematics=kinematics,
             footprint=footprint,
-            height=0.3,
-            wheel_radius=wheel,
-            track=round(1.6 * half, 6),
+            height=float(told.get("height", 0.3)),
+            wheel_radius=float(told.get("wheel_radius", round(min(0.1, 0.4 * half), 6))),
+            track=float(told.get("track", round(1.6 * half, 6))),
             wheelbase=wheelbase,
             mass=float(item.get("mass") or 20.0),
             max_linear_speed=v,
             max_angular_speed=w,
             max_linear_acceleration=float(rates[0]),
             max_angular_acceleration=math.inf if kinematics == "acker" else float(rates[-1]),
-            lidars=self.lidars(item, name),
+            lidars=self.lidars(item, name, told.get("lidars") or []),
         )
 
-    def lidars(self, item: Mapping[str, Any], name: str) -> tuple[LidarMount, ...]:
+    def lidars(
+        self, item: Mapping[str, Any], name: str, told: Sequence[Mapping[str, Any]]
+    ) -> tuple[LidarMount, ...]:
         mounts: list[LidarMount] = []
         for sensor in item.get("sensors") or []:
             kind = sensor.get("name") or sensor.get("type")
             if kind not in ("lidar2d", "fmcw_lidar2d"):
                 self.omissions.append(Omission(f"{name}.{kind}", "sensor", "is no lidar"))
                 continue
-            label = "lidar" if not mounts else f"lidar_{len(mounts) + 1}"
-            profile = LidarProfile.from_irsim(sensor, name=label)
-            offset = sensor.get("offset") or [0.0, 0.0, 0.0]
-            mounts.append(
-                LidarMount(profile, name=label, x=float(offset[0]), y=float(offset[1]), z=0.35)
-            )
+            own = told[len(mounts)] if len(mounts) < len(told) else {}
+            label = str(own.get("name", f"lidar_{len(mounts) + 1}" if mounts else "lidar"))
+            profile = LidarProfile.from_irsim(sensor, name=str(own.get("profile", label)))
+            x, y, _ = sensor.get("offset") or [0.0, 0.0, 0.0]
+            z = float(own.get("z", 0.35))
+            mounts.append(LidarMount(profile, name=label, x=float(x), y=float(y), z=z))
         return tuple(mounts)
 
     def obstacle(self, item: Mapping[str, Any], name: str, where: str) -> Obstacle:
@@ -325,6 +335,8 @@ class _Reader:
             radius=radius,
             pose=pose,
             mass=(float(mass) if finite and mass is not None else 1.0) if moves else None,
+            height=float(self.told("heights", name) or 0.0),
+            label=str(self.told("labels", name) or ""),
             velocity=(velocity[0], velocity[1], velocity[2]) if moves else (0.0, 0.0, 0.0),
             friction=None if friction is None else float(friction),
         )

@@ -232,3 +232,24 @@ def test_the_command_draws_stages_worlds_and_maps(source, tmp_path, capsys):
     assert main(["show", str(path), "-o", str(tmp_path / "x.jpg")]) == 2
     assert main(["show", str(tmp_path / "nothing.yaml"), "-o", str(picture)]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_a_stage_goes_to_irsim_and_back_with_all_that_irsim_has_no_word_for(tmp_path):
+    """Heights, labels and wheels travel in the section that IR-SIM hands back untouched."""
+    from irsim_isaac.resources import resource
+
+    world = build_world(open_stage(resource("data/warehouse.usda")), tolerance=0.0)
+    again = read_world(world.save(tmp_path))
+    for before, after in zip(world.obstacles, again.obstacles, strict=True):
+        for field in ("name", "height", "label", "mass", "pose"):
+            assert getattr(after, field) == getattr(before, field)
+        assert shapely.hausdorff_distance(before.outline(), after.outline()) < 1e-6
+    ((robot, was),) = zip(again.robots, world.robots, strict=True)
+    for field in ("name", "kinematics", "footprint", "height", "wheel_radius", "track", "mass"):
+        assert getattr(robot, field) == getattr(was, field)
+    assert [(m.name, m.x, m.z) for m in robot.lidars] == [(m.name, m.x, m.z) for m in was.lidars]
+    round_trip = _back(world_to_stage(again), tmp_path, world)
+    assert {item.name: item.height for item in round_trip.obstacles} == pytest.approx(
+        {item.name: item.height for item in world.obstacles}, abs=1e-5
+    )
+    assert {item.label for item in round_trip.obstacles} == {item.label for item in world.obstacles}
