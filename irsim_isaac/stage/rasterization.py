@@ -33,6 +33,9 @@ _TIE = 1e-4
 """What lies within this many cells of a cell edge lies on it."""
 _HEIGHT_TIE = 1e-6
 """What lies within this many metres of the band's ends lies on them."""
+_ROUNDING = 1e-6
+"""A piece that reaches into a cell by no more metres than this does not meet it. In metres, so
+that a smaller cell never sees what a larger one does not."""
 
 if TYPE_CHECKING:
     Vertices: TypeAlias = Any
@@ -60,8 +63,7 @@ wp.set_module_options({"enable_backward": False, "fuse_fp": False})
 
 _TIES = wp.constant(wp.float64(_TIE))
 _HEIGHT_TIES = wp.constant(wp.float64(_HEIGHT_TIE))
-# Roundings of crossings and clips, in cells: far below a tie, far above float64's own.
-_ROUNDING = wp.constant(wp.float64(1e-7))
+_MARGIN = wp.constant(wp.float64(-2.0))
 _HALF = wp.constant(wp.float64(0.5))
 _ZERO = wp.constant(wp.float64(0.0))
 _FILLED_WEIGHT = wp.constant(65536)
@@ -113,8 +115,25 @@ def _normal(a: Point, b: Point, c: Point) -> Point:
 
 
 @wp.func
+def _floor(x: wp.float64) -> int:
+    whole = int(x)
+    if wp.float64(whole) > x:
+        whole = whole - 1
+    return whole
+
+
+@wp.func
+def _ceil(x: wp.float64) -> int:
+    whole = int(x)
+    if wp.float64(whole) < x:
+        whole = whole + 1
+    return whole
+
+
+@wp.func
 def _mark_rows(
     marks: Marks,
+    rounding: wp.float64,
     ix: int,
     ny: int,
     low: wp.float64,
@@ -123,11 +142,11 @@ def _mark_rows(
     normal_y: wp.float64,
 ) -> None:
     """Mark the cells of a column that a stretch of y meets."""
-    first = int(wp.floor(low + _ROUNDING))
-    last = int(wp.ceil(high - _ROUNDING)) - 1
+    first = _floor(low + rounding)
+    last = _ceil(high - rounding) - 1
     if last < first:
         # The stretch lies on the line between two cells.
-        line = int(wp.floor(low + _HALF))
+        line = _floor(low + _HALF)
         first = line - 1
         last = line
         if kind != 0:
@@ -144,81 +163,131 @@ def _mark_rows(
 
 
 @wp.func
-def _crossing(p: Point, q: Point, x: wp.float64) -> Pair:
-    """Return y and z where an edge crosses a line of constant x, the same from both ends."""
-    low = p
-    high = q
-    if p[0] > q[0]:
-        low = q
-        high = p
-    share = (x - low[0]) / (high[0] - low[0])
-    return Pair(low[1] + share * (high[1] - low[1]), low[2] + share * (high[2] - low[2]))
-
-
-@wp.func
 def _count_crossings(
     crossings: Crossings,
-    a: Point,
-    b: Point,
-    c: Point,
+    v0: Point,
+    v1: Point,
+    v2: Point,
+    facing: wp.float64,
+    bottom: wp.float64,
     height: wp.float64,
     weight: int,
     nx: int,
     ny: int,
 ) -> None:
-    """Add a face to the sums above the cell centres that it covers, as differences along y."""
-    facing = _normal(a, b, c)[2]
-    if facing == _ZERO:
+    """Add a face to the sums above the cell centres that it covers, as differences along y.
+
+    Args:
+        crossings: The differences.
+        v0: The vertex of least x.
+        v1: The vertex between; every edge so runs from less to more x, from both its faces.
+        v2: The vertex of most x.
+        facing: More than zero where the face looks up.
+        bottom: The least height of the face [m].
+        height: Where crossings begin to count [m].
+        weight: What the face counts.
+        nx: Cells along x.
+        ny: Cells along y.
+    """
+    first = wp.max(_ceil(wp.max(v0[0], -_HALF) - _HALF), 0)
+    last = wp.min(_ceil(wp.min(v2[0], wp.float64(nx) + _HALF) - _HALF) - 1, nx - 1)
+    if last < first or facing == _ZERO:
         return
     sign = weight
     if facing < _ZERO:
         sign = -weight
-    low_x = wp.min(a[0], wp.min(b[0], c[0]))
-    high_x = wp.max(a[0], wp.max(b[0], c[0]))
-    first = wp.max(int(wp.ceil(wp.max(low_x, -_HALF) - _HALF)), 0)
-    last = int(wp.ceil(wp.min(high_x, wp.float64(nx) + _HALF) - _HALF)) - 1
-    last = wp.min(last, nx - 1)
+    rows = wp.float64(ny)
+    # Every slope from the two ends of its edge alone, so that both its faces have the same.
+    long_slope = (v2[1] - v0[1]) / (v2[0] - v0[0])
+    left_slope = _ZERO
+    right_slope = _ZERO
+    if v1[0] > v0[0]:
+        left_slope = (v1[1] - v0[1]) / (v1[0] - v0[0])
+    if v2[0] > v1[0]:
+        right_slope = (v2[1] - v1[1]) / (v2[0] - v1[0])
+    whole = bottom > height
     for ix in range(first, last + 1):
         x = wp.float64(ix) + _HALF
-        found = wp.int32(0)
-        start = Pair(_ZERO, _ZERO)
-        end = Pair(_ZERO, _ZERO)
-        if (a[0] <= x) != (b[0] <= x):
-            start = _crossing(a, b, x)
-            found = 1
-        if (b[0] <= x) != (c[0] <= x):
-            if found == 0:
-                start = _crossing(b, c, x)
+        y0 = v0[1] + (x - v0[0]) * long_slope
+        y1 = v0[1] + (x - v0[0]) * left_slope
+        if x >= v1[0]:
+            y1 = v1[1] + (x - v1[0]) * right_slope
+        j0 = _ceil(wp.clamp(y0 - _HALF, _ZERO, rows))
+        j1 = _ceil(wp.clamp(y1 - _HALF, _ZERO, rows))
+        if j0 != j1 and not whole:
+            # A face that comes up through the band counts only where it is above.
+            z0 = v0[2] + (x - v0[0]) / (v2[0] - v0[0]) * (v2[2] - v0[2])
+            z1 = v2[2]
+            if x < v1[0]:
+                z1 = v0[2] + (x - v0[0]) / (v1[0] - v0[0]) * (v1[2] - v0[2])
             else:
-                end = _crossing(b, c, x)
-            found = found + 1
-        if (c[0] <= x) != (a[0] <= x):
-            if found == 0:
-                start = _crossing(c, a, x)
-            else:
-                end = _crossing(c, a, x)
-            found = found + 1
-        if found == 2:
-            if start[0] > end[0]:
-                swap = start
-                start = end
-                end = swap
-            if start[1] > height or end[1] > height:
-                y0 = start[0]
-                y1 = end[0]
-                # A face that comes up through the band counts only where it is above.
-                if start[1] <= height:
-                    share = (height - start[1]) / (end[1] - start[1])
-                    y0 = start[0] + share * (end[0] - start[0])
-                elif end[1] <= height:
-                    share = (height - start[1]) / (end[1] - start[1])
-                    y1 = start[0] + share * (end[0] - start[0])
-                rows = wp.float64(ny)
-                j0 = int(wp.ceil(wp.clamp(y0 - _HALF, _ZERO, rows)))
-                j1 = int(wp.ceil(wp.clamp(y1 - _HALF, _ZERO, rows)))
-                if j0 < j1:
-                    wp.atomic_add(crossings, ix, j0, sign)
-                    wp.atomic_add(crossings, ix, j1, -sign)
+                z1 = v1[2] + (x - v1[0]) / (v2[0] - v1[0]) * (v2[2] - v1[2])
+            if z0 <= height and z1 <= height:
+                j1 = j0
+            elif z0 <= height:
+                y0 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
+                j0 = _ceil(wp.clamp(y0 - _HALF, _ZERO, rows))
+            elif z1 <= height:
+                y1 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
+                j1 = _ceil(wp.clamp(y1 - _HALF, _ZERO, rows))
+        if j0 < j1:
+            wp.atomic_add(crossings, ix, j0, sign)
+            wp.atomic_add(crossings, ix, j1, -sign)
+        elif j1 < j0:
+            wp.atomic_add(crossings, ix, j1, sign)
+            wp.atomic_add(crossings, ix, j0, -sign)
+
+
+@wp.func
+def _mark_triangle(
+    marks: Marks,
+    rounding: wp.float64,
+    v0: Point,
+    v1: Point,
+    v2: Point,
+    first: int,
+    last: int,
+    kind: int,
+    normal_y: wp.float64,
+    nx: int,
+    ny: int,
+) -> None:
+    """Mark a whole triangle that spans several columns; vertices by rising x."""
+    # A grid's reach keeps the whole numbers of cells small.
+    low_y = _MARGIN
+    high_y = wp.float64(ny + 2)
+    long_slope = (v2[1] - v0[1]) / (v2[0] - v0[0])
+    left_slope = _ZERO
+    right_slope = _ZERO
+    if v1[0] > v0[0]:
+        left_slope = (v1[1] - v0[1]) / (v1[0] - v0[0])
+    if v2[0] > v1[0]:
+        right_slope = (v2[1] - v1[1]) / (v2[0] - v1[0])
+    begin = wp.max(first, 0)
+    left = wp.max(wp.float64(begin), v0[0])
+    # On the long edge, and on the other two, where the column begins.
+    long_y = v0[1] + (left - v0[0]) * long_slope
+    short_y = v1[1] - (v1[0] - left) * left_slope
+    if left > v1[0]:
+        short_y = v1[1] + (left - v1[0]) * right_slope
+    for ix in range(begin, wp.min(last, nx - 1) + 1):
+        right = wp.min(wp.float64(ix + 1), v2[0])
+        from_y = wp.min(long_y, short_y)
+        to_y = wp.max(long_y, short_y)
+        if left <= v1[0] and v1[0] <= right:
+            from_y = wp.min(from_y, v1[1])
+            to_y = wp.max(to_y, v1[1])
+        long_y = v0[1] + (right - v0[0]) * long_slope
+        short_y = v1[1] - (v1[0] - right) * left_slope
+        if right > v1[0]:
+            short_y = v1[1] + (right - v1[0]) * right_slope
+        from_y = wp.min(from_y, wp.min(long_y, short_y))
+        to_y = wp.max(to_y, wp.max(long_y, short_y))
+        left = right
+        from_y = wp.max(from_y, low_y)
+        to_y = wp.min(to_y, high_y)
+        if from_y <= to_y:
+            _mark_rows(marks, rounding, ix, ny, from_y, to_y, kind, normal_y)
 
 
 @wp.func
@@ -240,6 +309,7 @@ def _mark(
     kinds: Kinds,
     low: wp.float64,
     high: wp.float64,
+    rounding: wp.float64,
     marks: Marks,
     crossings: Crossings,
 ) -> None:
@@ -251,6 +321,7 @@ def _mark(
         kinds: SHEET, CLOSED or FILLED, one a triangle.
         low: The lower end of the band [m].
         high: Its upper end [m].
+        rounding: In cells; a piece that reaches no farther into a cell does not meet it.
         marks: Becomes 1 where a surface is.
         crossings: Differences along y of the sums above the band, one column more than marks.
     """
@@ -261,6 +332,19 @@ def _mark(
     kind = int(kinds[t])
     nx = marks.shape[0]
     ny = marks.shape[1]
+    v0 = a
+    v1 = b
+    v2 = c
+    if v0[0] > v1[0]:
+        v0 = b
+        v1 = a
+    if v1[0] > v2[0]:
+        v2 = v1
+        v1 = c
+        if v0[0] > v1[0]:
+            v1 = v0
+            v0 = c
+    normal = Point(_ZERO, _ZERO, _ZERO)
     bottom = wp.min(a[2], wp.min(b[2], c[2]))
     top = wp.max(a[2], wp.max(b[2], c[2]))
     if kind != 0:
@@ -269,10 +353,12 @@ def _mark(
             weight = wp.int32(1)
             if kind == 2:
                 weight = _FILLED_WEIGHT
-            _count_crossings(crossings, a, b, c, middle, weight, nx, ny)
+            facing = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+            _count_crossings(crossings, v0, v1, v2, facing, bottom, middle, weight, nx, ny)
     if bottom > high or top < low:
         return
     if kind != 0:
+        normal = _normal(a, b, c)
         # A solid occupies its inner side: one that ends where the band begins is not in it.
         if bottom < top:
             if top == low or bottom == high:
@@ -280,11 +366,18 @@ def _mark(
         elif low == high:
             return
         else:
-            upward = _normal(a, b, c)[2]
-            if bottom == low and upward >= _ZERO:
+            if bottom == low and normal[2] >= _ZERO:
                 return
-            if bottom == high and upward <= _ZERO:
+            if bottom == high and normal[2] <= _ZERO:
                 return
+    if bottom >= low and top <= high and v0[0] < v2[0]:
+        low_cell = _floor(wp.clamp(v0[0], _MARGIN, wp.float64(nx + 2)) + rounding)
+        high_cell = _ceil(wp.clamp(v2[0], _MARGIN, wp.float64(nx + 2)) - rounding) - 1
+        if low_cell < high_cell:
+            _mark_triangle(
+                marks, rounding, v0, v1, v2, low_cell, high_cell, kind, normal[1], nx, ny
+            )
+            return
     xs = Corners()
     ys = Corners()
     count = wp.int32(0)
@@ -326,16 +419,13 @@ def _mark(
         return
     if max_y < -_HALF or min_y > wp.float64(ny) + _HALF:
         return
-    low_y = wp.max(min_y, wp.float64(-2.0))
+    low_y = wp.max(min_y, _MARGIN)
     high_y = wp.min(max_y, wp.float64(ny + 2))
-    first = int(wp.floor(wp.max(min_x, wp.float64(-2.0)) + _ROUNDING))
-    last = int(wp.ceil(wp.min(max_x, wp.float64(nx + 2)) - _ROUNDING)) - 1
-    normal = Point(_ZERO, _ZERO, _ZERO)
-    if kind != 0:
-        normal = _normal(a, b, c)
+    first = _floor(wp.max(min_x, _MARGIN) + rounding)
+    last = _ceil(wp.min(max_x, wp.float64(nx + 2)) - rounding) - 1
     if last < first:
         # The piece lies on the line between two columns.
-        line = int(wp.floor(min_x + _HALF))
+        line = _floor(min_x + _HALF)
         first = line - 1
         last = line
         if kind != 0:
@@ -346,11 +436,11 @@ def _mark(
             else:
                 return
         for ix in range(wp.max(first, 0), wp.min(last, nx - 1) + 1):
-            _mark_rows(marks, ix, ny, low_y, high_y, kind, normal[1])
+            _mark_rows(marks, rounding, ix, ny, low_y, high_y, kind, normal[1])
         return
     if first == last:
         if first >= 0 and first < nx:
-            _mark_rows(marks, first, ny, low_y, high_y, kind, normal[1])
+            _mark_rows(marks, rounding, first, ny, low_y, high_y, kind, normal[1])
         return
     for ix in range(wp.max(first, 0), wp.min(last, nx - 1) + 1):
         left = wp.float64(ix)
@@ -382,7 +472,7 @@ def _mark(
         from_y = wp.max(from_y, low_y)
         to_y = wp.min(to_y, high_y)
         if from_y <= to_y:
-            _mark_rows(marks, ix, ny, from_y, to_y, kind, normal[1])
+            _mark_rows(marks, rounding, ix, ny, from_y, to_y, kind, normal[1])
 
 
 @wp.kernel(enable_backward=False)
@@ -465,6 +555,7 @@ def rasterize(
             wp.array(kinds, dtype=wp.int8, device=device, copy=not on_cpu),
             low,
             high,
+            wp.float64(min(_ROUNDING / resolution, _TIE / 2.0)),
             marks,
             crossings,
         ],
