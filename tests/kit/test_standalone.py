@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from irsim_isaac.map import load_ros_map
-from tests.kit.host import ROOT, Kit
+from tests.kit.host import DOUBLE, ROOT, Kit
 
 STAGE = ROOT / "data" / "warehouse.usda"
 SCRIPTS = sorted((ROOT / "standalone").glob("*.py"))
@@ -86,3 +88,103 @@ def test_make_map_refuses_what_is_no_stage_in_one_line(
     assert not out.exists()
     (application,) = kit.module("isaacsim").started
     assert application.closed
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_mirror_robot_moves_isaac_sim_as_the_kinematics_say(
+    headless: Kit,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    beside: bool,
+) -> None:
+    pytest.importorskip("ovphysx")
+    given = [str(STAGE), "--test", *(["--beside"] if beside else [])]
+    assert run("mirror_robot.py", *given, patch=monkeypatch) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert last == "20 steps"
+    name, apart = first.split(":")[0], float(first.split()[-3])
+    assert name == "carrier"
+    assert apart < 1e-5 if not beside else 1e-5 < apart < 0.2
+
+
+def test_mirror_robot_needs_a_robot(
+    headless: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    pytest.importorskip("ovphysx")
+    empty = tmp_path / "empty.usda"
+    empty.write_text('#usda 1.0\n(\n    metersPerUnit = 1\n    upAxis = "Z"\n)\n')
+    assert run("mirror_robot.py", str(empty), patch=monkeypatch) == 2
+    assert "holds no robot and no robot start pose" in capfd.readouterr().err
+
+
+SCENARIO = """name: Side by side
+stage: {stage}
+left: {{simulator: stage}}
+right: {{simulator: physx}}
+step_time: 0.1
+commands: [[0.5, 0.5, 0.0], [0.5, 0.3, 0.3]]
+map: {{resolution: 0.2, height: [0.1, 0.62]}}
+"""
+
+
+def test_validate_puts_the_live_simulator_beside_another(
+    headless: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ovphysx")
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO.format(stage=STAGE))
+    out = tmp_path / "out"
+    assert run("validate.py", str(scenario), "-o", str(out), patch=monkeypatch) == 0
+    report = json.loads((out / "report.json").read_text())
+    assert "isaac" in json.dumps(report)
+    assert (out / "report.html").is_file()
+
+
+def test_validate_names_what_it_lacks(
+    headless: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    code = run("validate.py", "warehouse", "-o", str(tmp_path / "out"), patch=monkeypatch)
+    assert code == 2
+    assert "-m pip install 'pydantic>=2.6'" in capfd.readouterr().err
+
+
+def test_the_command_starts_the_application_before_any_import_of_usd(tmp_path: Path) -> None:
+    """In a process of its own, where the double refuses what was imported too early."""
+    pytest.importorskip("ovphysx")
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO.format(stage=STAGE))
+    program = f"""
+import sys
+sys.path[:0] = [{str(DOUBLE / "common")!r}, {str(DOUBLE / "isaac_6")!r}]
+import isaacsim
+from irsim_isaac.cli import main
+code = main(["validate", {str(scenario)!r}, "-o", {str(tmp_path / "out")!r}, "--right", "isaac"])
+(application,) = isaacsim.started
+assert application.closed and application.config["headless"]
+sys.exit(code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_outside_isaac_sim_the_command_says_what_it_needs(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO.format(stage=STAGE))
+    command = "import sys; from irsim_isaac.cli import main; sys.exit(main(sys.argv[1:]))"
+    given = ["validate", str(scenario), "-o", str(tmp_path / "out"), "--right", "isaac"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, *given],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "irsim-isaac: simulator 'isaac' needs Isaac Sim's own Python: run this with python.sh\n"
+    )
+    assert not (tmp_path / "out").exists()

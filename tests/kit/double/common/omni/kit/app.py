@@ -11,10 +11,18 @@ FRAME_TIME = 1.0 / 60.0
 
 
 class ExtensionManager:
-    enabled = frozenset({"omni.physx.fabric", "omni.replicator.core"})
+    def __init__(self) -> None:
+        self.enabled = {"omni.physx.fabric", "omni.replicator.core"}
 
-    def is_extension_enabled(self, name: str) -> bool:
-        return name in self.enabled
+    def is_extension_enabled(self, ext_name: str) -> bool:
+        return ext_name in self.enabled
+
+    def set_extension_enabled_immediate(self, extension_id: str, enabled: bool) -> bool:
+        if enabled:
+            self.enabled.add(extension_id)
+        else:
+            self.enabled.discard(extension_id)
+        return True
 
 
 class IApp:
