@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,7 +110,10 @@ def _file_world(source: Path) -> World:
             f"{source}: neither USD nor YAML: {' '.join(str(error).split())}"
         ) from error
     if isinstance(content, dict) and "image" in content and "resolution" in content:
-        grid = load_ros_map(source)
+        with warnings.catch_warnings():
+            # What a map's thresholds make of its greys shows in the picture.
+            warnings.simplefilter("ignore")
+            grid = load_ros_map(source)
         x, y, _ = grid.origin
         return World(width=grid.width, height=grid.height, offset=(x, y), grid=grid)
     return read_world(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,8 +81,12 @@ def world(
         if value not in choices:
             raise typer.BadParameter(f"{name} is '{value}', expected {' or '.join(choices)}")
     if stage.suffix in (".yaml", ".yml"):
+        with warnings.catch_warnings():
+            # The report has them too, and is told below.
+            warnings.simplefilter("ignore")
+            grid = load_ros_map(stage)
         made = map_world(
-            load_ros_map(stage),
+            grid,
             step_time=step_time,
             fog_resolution=fog,
             unknown=unknown,  # type: ignore[arg-type]  # checked above

@@ -364,7 +364,7 @@ def _obstacle(
     band: tuple[float, float],
 ) -> Obstacle:
     prim = stage.GetPrimAtPath(path.partition("[")[0])
-    top = min(max(float(part.points[:, 2].max()) for part in parts), band[1]) - floor
+    top = min(max(float(part.points[:, 2].max()) for part in parts), band[1] - _TIE) - floor
     pose = _rounded_centre(area, lines)
     mass, velocity, friction = None, (0.0, 0.0, 0.0), None
     if moves:

@@ -268,8 +268,8 @@ def build_world(
     if found.low:
         shown = ", ".join(f"{low.name} ({low.top:.2f} m)" for low in found.low[:5])
         warnings.append(
-            f"{len(found.low)} objects stand on the floor below {band[0]:g} m and are no "
-            f"obstacles: {shown}{', ...' if len(found.low) > 5 else ''}"
+            f"below {band[0]:g} m stand {len(found.low)} on the floor that are no obstacles: "
+            f"{shown}{', ...' if len(found.low) > 5 else ''}"
         )
     grid = occupancy
     if obstacles != "polygons" and grid is None:
@@ -360,7 +360,11 @@ def map_world(
         grid=occupancy,
         unknown=unknown,
         fog_resolution=fog_resolution,
-        report=BuildReport(parameters=dict(occupancy.report.parameters)),
+        report=BuildReport(
+            omissions=occupancy.report.omissions,
+            warnings=occupancy.report.warnings,
+            parameters=dict(occupancy.report.parameters),
+        ),
     )
 
 
