@@ -140,7 +140,7 @@ class PhysxEngine:
                 self.mass_centres = self._mass_centres()
         except RuntimeError as error:
             self.close()
-            raise SimulatorError(f"physx: {path}: {error}") from error
+            raise SimulatorError(f"physx: {path}: {' '.join(str(error).split())}") from error
 
     def close(self) -> None:
         """Let go of the stage; closing twice is no error."""

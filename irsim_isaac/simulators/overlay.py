@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,12 @@ from irsim_isaac.errors import SimulatorError
 if TYPE_CHECKING:
     from pxr import Usd
 
-__all__ = ["add_contact_report", "ensure_physics_scene", "open_overlay"]
+__all__ = [
+    "add_contact_report",
+    "ensure_physics_scene",
+    "keep_wheels_to_the_ground",
+    "open_overlay",
+]
 
 
 def open_overlay(path: str | os.PathLike[str], folder: Path) -> Usd.Stage:
@@ -45,7 +51,8 @@ def open_overlay(path: str | os.PathLike[str], folder: Path) -> Usd.Stage:
 def ensure_physics_scene(stage: Usd.Stage, *, simulator: str) -> str:
     """Return the path of the stage's physics scene, one of our own where it has none.
 
-    Its bodies are kept awake, and its results the same in every run.
+    Its bodies are kept awake, its results the same in every run, and its solver is the one
+    that the stage asks for, else PGS.
     """
     from irsim_isaac.stage.usd import Sdf, UsdPhysics
 
@@ -64,7 +71,44 @@ def ensure_physics_scene(stage: Usd.Stage, *, simulator: str) -> str:
         "physxScene:enableEnhancedDeterminism",
     ):
         prim.CreateAttribute(name, Sdf.ValueTypeNames.Bool, False).Set(True)
+    solver = prim.GetAttribute("physxScene:solverType")
+    if not (solver and solver.HasAuthoredValue()):
+        # The other solver, TGS, now and then throws a robot aside in its first step: it takes
+        # wheels that just touch the ground for wheels that are pressed into it.
+        prim.CreateAttribute("physxScene:solverType", Sdf.ValueTypeNames.Token, False).Set("PGS")
     return str(prim.GetPath())
+
+
+def keep_wheels_to_the_ground(
+    stage: Usd.Stage, robots: Sequence[str], *, height: float, up: int
+) -> None:
+    """Let the balls that wheels touch the ground with pass what stands on it.
+
+    They are wider than the wheels; what a robot runs into is for its body to meet.
+
+    Args:
+        stage: The stage.
+        robots: The prims that hold the robots whose wheels are written with such balls.
+        height: What rises above this [stage units] is no ground.
+        up: The axis that points up, 1 or 2.
+    """
+    from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
+
+    cache = UsdGeom.BBoxCache(Usd.TimeCode.Default(), UsdGeom.Imageable.GetOrderedPurposeTokens())
+    balls, standing = [], []
+    for prim in stage.Traverse():
+        if not prim.HasAPI(UsdPhysics.CollisionAPI):
+            continue
+        path = str(prim.GetPath())
+        if prim.GetName() == "contact" and any(path.startswith(f"{root}/") for root in robots):
+            balls.append(prim)
+        elif cache.ComputeWorldBound(prim).ComputeAlignedRange().GetMax()[up] > height:
+            standing.append(path)
+    for ball in balls:
+        home = next(root for root in robots if str(ball.GetPath()).startswith(f"{root}/"))
+        others = [path for path in standing if not path.startswith(f"{home}/")]
+        others += [str(other.GetPath()) for other in balls if other != ball]
+        UsdPhysics.FilteredPairsAPI.Apply(ball).CreateFilteredPairsRel().SetTargets(others)
 
 
 def add_contact_report(prim: Any) -> None:

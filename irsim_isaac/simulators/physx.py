@@ -43,6 +43,7 @@ from irsim_isaac.simulators.motion import REST, PlanarTwist, checked_update, lim
 from irsim_isaac.simulators.overlay import (
     add_contact_report,
     ensure_physics_scene,
+    keep_wheels_to_the_ground,
     open_overlay,
 )
 from irsim_isaac.simulators.poses import Matrix, Motion, body_odometry, inverse, odometry_motion
@@ -153,6 +154,16 @@ class PhysxSimulator(SteppedSimulator):
         for name, spec in self._robots.items():
             if name not in standing:
                 roots[name] = self._add_robot(stage, spec, starts[name])
+        added = [root for name, root in roots.items() if name not in standing]
+        if added:
+            low = min(self._robots[name].wheel_radius for name in roots if name not in standing)
+            units = stage_units(stage)
+            keep_wheels_to_the_ground(
+                stage,
+                added,
+                height=(self._floor + 0.5 * low) / units.meters_per_unit,
+                up="XYZ".index(units.up_axis),
+            )
         ensure_physics_scene(stage, simulator=self._name)
         self._bodies = find_bodies(stage, list(roots.values()))
         taken = [body.name for body in self._bodies if body.name in self._robots]
@@ -244,6 +255,7 @@ class PhysxSimulator(SteppedSimulator):
         self._centres = self._engine.mass_centres
         self._before = dict.fromkeys(self._robots, REST)
         self._touches = {name: _Touch() for name in self._names()}
+        self._gathered = 0
         self._motions = self._read_motions()
         for name in self._moved:
             self._put(name, Motion(self._starts[name], _ORIGIN, _ORIGIN))
@@ -256,7 +268,7 @@ class PhysxSimulator(SteppedSimulator):
             self._before[name] = twist
             self._drives[name].command(engine, twist)
         watched = {name: drive for name, drive in self._drives.items() if drive.watches}
-        touched: dict[str, list[ContactPoint]] = {}
+        touched: dict[str, list[tuple[int, ContactPoint]]] = {}
         for count in range(self._sub_steps):
             if watched:
                 motions = self._read_motions()
@@ -268,12 +280,15 @@ class PhysxSimulator(SteppedSimulator):
         self._keep_contacts(touched)
         self._refresh()
 
-    def _gather(self, engine: PhysxEngine, touched: dict[str, list[ContactPoint]]) -> None:
+    def _gather(
+        self, engine: PhysxEngine, touched: dict[str, list[tuple[int, ContactPoint]]]
+    ) -> None:
         """Add what the last step of the solver found to what each object touched."""
+        self._gathered += 1
         for path, points in engine.contacts().items():
             owner = self._owner(path)
             if owner is not None:
-                touched.setdefault(owner, []).extend(points)
+                touched.setdefault(owner, []).extend((self._gathered, point) for point in points)
 
     def _owner(self, path: str) -> str | None:
         """Return the object that a prim belongs to."""
@@ -282,18 +297,18 @@ class PhysxSimulator(SteppedSimulator):
                 return name
         return None
 
-    def _keep_contacts(self, touched: Mapping[str, list[ContactPoint]]) -> None:
+    def _keep_contacts(self, touched: Mapping[str, list[tuple[int, ContactPoint]]]) -> None:
         """Make the contact states of the step of what its steps of the solver found."""
         for name, touch in self._touches.items():
-            partners: dict[str, list[ContactPoint]] = {}
-            for contact in touched.get(name, ()):
+            partners: dict[str, list[tuple[int, ContactPoint]]] = {}
+            for count, contact in touched.get(name, ()):
                 other = self._owner(contact.other)
                 if other == name or contact.force <= 0.0:
                     continue
                 upward = abs(self._frame.direction(contact.normal)[2])
                 if upward > _STEEP and other is None:
                     continue
-                partners.setdefault(other or contact.other, []).append(contact)
+                partners.setdefault(other or contact.other, []).append((count, contact))
             touch.contacts = [
                 self._contact(partner, points) for partner, points in partners.items()
             ]
@@ -304,17 +319,23 @@ class PhysxSimulator(SteppedSimulator):
                 touch.air_time += self.step_time
                 touch.contact_time = 0.0
 
-    def _contact(self, partner: str, points: Sequence[ContactPoint]) -> ContactState:
-        """Return one contact for all points that an object shares with a partner."""
-        forces = np.array([contact.force for contact in points])
-        weights = forces / forces.sum()
-        where = self._frame.point(weights @ np.array([contact.point for contact in points]))
-        pushes = forces @ np.array([contact.normal for contact in points])
-        # A force in stage units has one length in it; over the steps of the solver, its mean.
+    def _contact(self, partner: str, points: Sequence[tuple[int, ContactPoint]]) -> ContactState:
+        """Return one contact for all points that an object shares with a partner.
+
+        Its force is the mean over the step, its place is where they touched last.
+        """
+        last = max(count for count, _ in points)
+        ends = [contact for count, contact in points if count == last]
+        forces = np.array([contact.force for contact in ends])
+        where = self._frame.point(
+            forces @ np.array([contact.point for contact in ends]) / forces.sum()
+        )
+        pushes = sum((contact.force * contact.normal for _, contact in points), np.zeros(3))
+        # A force in stage units has one length in it.
         push = self._frame.direction(pushes) * self._frame.meters / self._sub_steps
         force = float(np.linalg.norm(push))
         normal = push / force if force > 0.0 else np.array([0.0, 0.0, 1.0])
-        gap = min(contact.separation for contact in points) * self._frame.meters
+        gap = min(contact.separation for contact in ends) * self._frame.meters
         known = partner in self._ids
         return ContactState(
             other_id=self._ids[partner] if known else -1,

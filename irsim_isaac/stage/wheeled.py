@@ -417,10 +417,11 @@ def _holonomic(frame: _Frame, spec: RobotSpec, path: str) -> tuple[str, ...]:
         )
     _body(frame, base, (0.0, 0.0, 0.0), spec.mass - carrier_mass * len(chain))
     _hull(frame, spec, base, 0.5 * spec.wheel_radius)
-    _articulation(frame.stage.GetPrimAtPath(f"{path}/anchor"))
 
     world = UsdPhysics.FixedJoint.Define(frame.stage, f"{path}/joints/world_joint")
     world.CreateBody1Rel().SetTargets([f"{path}/anchor"])
+    # On the joint to the world, so that the base is fixed and not merely held.
+    _articulation(world.GetPrim())
     pose = UsdGeom.Xformable(frame.stage.GetPrimAtPath(path)).ComputeLocalToWorldTransform(
         Usd.TimeCode.Default()
     )

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from pxr import Usd, UsdGeom, UsdPhysics
 
+from irsim_isaac.errors import MissingPackageError, SimulatorError, StageError
+from irsim_isaac.msg import Odometry, Twist
+from irsim_isaac.robot import Kinematics, RobotSpec
 from irsim_isaac.simulators import Simulator, make
-from tests.simulators.arena import CRATE_SIZE, STARTS, robot, write_stage
-from tests.simulators.conformance import DrivenConformance
+from irsim_isaac.stage import open_stage
+from irsim_isaac.stage.wheeled import add_wheeled_robot
+from tests.simulators.arena import (
+    CRATE,
+    CRATE_SIZE,
+    FRONT,
+    HALF_LENGTH,
+    HALF_WIDTH,
+    PROFILE,
+    STARTS,
+    cube,
+    odometry,
+    robot,
+    twist,
+    write_stage,
+)
+from tests.simulators.conformance import DrivenConformance, pose_of, state_of
 
 pytest.importorskip("ovphysx")
+
+SIDE = 0.2
+Start = Callable[..., Simulator]
+UNITS = [(1.0, False), (0.01, False), (0.01, True)]
 
 
 class TestPhysx(DrivenConformance):
@@ -26,3 +54,373 @@ class TestPhysx(DrivenConformance):
             write_stage(path)
         options = {"robots": [robot()], "starts": STARTS} | options
         return make("physx", stage=path, **options)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Simulator]]:
+    """Return ``make`` for PhysX; what it made is closed at the end."""
+    made: list[Simulator] = []
+
+    def begin(**options: Any) -> Simulator:
+        made.append(make("physx", **options))
+        return made[-1]
+
+    yield begin
+    for simulator in made:
+        simulator.close()
+
+
+def on_the_curve(spec: RobotSpec, command: Twist, seconds: float) -> tuple[float, float, float]:
+    """Return where an ideal base is, on the circle of its twist from the origin."""
+    v, u, w = command.linear.x, command.linear.y, command.angular.z
+    if not spec.kinematics.startswith("omni"):
+        u = 0.0
+    if spec.kinematics == "omni":
+        w = 0.0
+    yaw = w * seconds
+    if abs(w) < 1e-9:
+        return v * seconds, u * seconds, 0.0
+    sin, cos = math.sin(yaw) / w, (1.0 - math.cos(yaw)) / w
+    return v * sin - u * cos, v * cos + u * sin, yaw
+
+
+@pytest.mark.parametrize("drive_by", ["wheels", "body"])
+@pytest.mark.parametrize("kinematics", ["diff", "omni", "omni_angular", "acker"])
+def test_every_kinematics_follows_its_twist(
+    tmp_path: Path, start: Start, kinematics: Kinematics, drive_by: str
+) -> None:
+    """Wheels slip a little and need a moment to start; the speeds are those that were told."""
+    spec = robot(kinematics=kinematics)
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", crate=False),
+        robots=[spec],
+        starts=STARTS,
+        drive_by=drive_by,
+    )
+    command = twist(0.5, 0.3, 0.2)
+    for _ in range(30):
+        world = simulator.step({"robot": command})
+    item = state_of(world, "robot")
+    expected = on_the_curve(spec, command, 3.0)
+    off = np.subtract(pose_of(world), expected)
+    assert np.hypot(off[0], off[1]) < 0.05 * 1.5
+    assert abs(off[2]) < 0.05
+    found = item.odom.twist.twist
+    left = 0.2 if kinematics.startswith("omni") else 0.0
+    turn = 0.0 if kinematics == "omni" else 0.3
+    assert (found.linear.x, found.linear.y) == pytest.approx((0.5, left), abs=0.01)
+    assert found.angular.z == pytest.approx(turn, abs=0.01)
+    assert item.odom.pose.pose.position.z == pytest.approx(0.0, abs=2e-3)
+    assert not item.contacts
+
+
+@pytest.mark.parametrize(("unit", "y_up"), UNITS)
+def test_units_and_axes_change_little(
+    tmp_path: Path, start: Start, unit: float, y_up: bool
+) -> None:
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", unit=unit, y_up=y_up),
+        robots=[robot()],
+        starts={"robot": (-2.0, -1.0, 0.5)},
+    )
+    world = simulator.read()
+    assert pose_of(world) == pytest.approx((-2.0, -1.0, 0.5), abs=1e-6)
+    assert pose_of(world, "crate")[:2] == pytest.approx(CRATE, abs=1e-6)
+    for _ in range(20):
+        world = simulator.step({"robot": twist(0.5)})
+    expected = (-2.0 + math.cos(0.5), -1.0 + math.sin(0.5), 0.5)
+    assert pose_of(world) == pytest.approx(expected, abs=0.05)
+    assert state_of(world, "crate").odom.pose.pose.position.z == pytest.approx(0.3, abs=1e-3)
+
+
+@pytest.mark.parametrize(("unit", "y_up"), UNITS)
+@pytest.mark.parametrize("kinematics", ["diff", "acker", "omni_angular"])
+def test_what_is_written_is_kept_to_a_rounding(
+    tmp_path: Path, start: Start, kinematics: Kinematics, unit: float, y_up: bool
+) -> None:
+    """Positions to one rounding to float32 in stage units, headings to 2e-7 rad."""
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", unit=unit, y_up=y_up),
+        robots=[robot(kinematics=kinematics)],
+        starts=STARTS,
+    )
+    random = np.random.default_rng(3)
+    for _ in range(5):
+        x, y, yaw = random.uniform((-4, -3, -3), (2, 1, 3))
+        a, b, turn = random.uniform((-4, -3, -3), (2, 1, 3))
+        simulator.write(
+            {
+                "robot": odometry(x, y, yaw, motion=twist(0.3, 0.2)),
+                "crate": odometry(a, b, turn, z=0.5, motion=twist(0.1)),
+            }
+        )
+        world = simulator.read()
+        # PhysX keeps where the centre of mass is: a robot, whose base frame is not there, is
+        # rounded twice, and one that is put by its joints once more for each.
+        robot_grains = 16.0 if kinematics == "omni_angular" else 1.5
+        for name, told, grains in (
+            ("robot", (x, y, yaw), robot_grains),
+            ("crate", (a, b, turn), 0.5001),
+        ):
+            found = pose_of(world, name)
+            for value, wanted in zip(found[:2], told[:2], strict=True):
+                grain = float(np.spacing(np.float32(max(abs(wanted) / unit, 1.0)))) * unit
+                assert abs(value - wanted) <= grains * grain
+            assert abs(math.remainder(found[2] - told[2], 2 * math.pi)) <= 2e-7 * max(1.0, grains)
+        speed = state_of(world, "robot").odom.twist.twist
+        assert (speed.linear.x, speed.angular.z) == pytest.approx((0.3, 0.2), abs=1e-5)
+
+
+def test_a_holonomic_base_that_cannot_turn_is_not_turned(tmp_path: Path, start: Start) -> None:
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda"),
+        robots=[robot(kinematics="omni")],
+        starts={"robot": (0.0, 0.0, 0.5)},
+    )
+    before = pose_of(simulator.read(), "crate")
+    with pytest.raises(SimulatorError, match=r"cannot turn: its yaw must stay 0\.5 rad"):
+        simulator.write({"crate": odometry(-1.0, 1.0), "robot": odometry(1.0, 1.0, 0.7)})
+    assert pose_of(simulator.read(), "crate") == before
+    simulator.write({"robot": odometry(1.0, 1.0, 0.5)})
+    assert pose_of(simulator.read()) == pytest.approx((1.0, 1.0, 0.5), abs=1e-6)
+
+
+def test_pushing_a_crate_is_a_contact_of_both(tmp_path: Path, start: Start) -> None:
+    """Force, place and direction of the push, and for how long it has lasted."""
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda"),
+        robots=[robot()],
+        starts={"robot": (CRATE[0] - 1.0, CRATE[1], 0.0)},
+    )
+    worlds = [simulator.step({"robot": twist(0.5)}) for _ in range(30)]
+    pushing = [state_of(world, "robot") for world in worlds]
+    flags = [item.collision for item in pushing]
+    first = flags.index(True)
+    gap = CRATE[0] - CRATE_SIZE / 2 - FRONT - (CRATE[0] - 1.0)
+    assert abs(first * 0.1 - gap / 0.5) < 0.3
+    for count in range(first):
+        assert pushing[count].air_time == pytest.approx((count + 1) * 0.1)
+        assert pushing[count].contact_time == 0.0
+    last, crate = pushing[-1], state_of(worlds[-1], "crate")
+    assert pose_of(worlds[-1], "crate")[0] > CRATE[0] + 0.2
+    assert last.collision
+    assert last.collision_ids == [crate.id]
+    assert crate.collision_ids == [last.id]
+    assert last.air_time == 0.0
+    assert last.contact_time > 0.5
+    (contact,) = last.contacts
+    assert (contact.other, contact.other_id) == ("crate", crate.id)
+    assert (contact.normal.x, contact.normal.y) == pytest.approx((-1.0, 0.0), abs=0.05)
+    face = pose_of(worlds[-1], "crate")[0] - CRATE_SIZE / 2
+    assert contact.point.x == pytest.approx(face, abs=0.01)
+    # What moves a crate of 5 kg over the ground: its friction, 0.5 of its weight.
+    mean = np.mean([item.contact_force.x for item in pushing[-8:]])
+    assert mean == pytest.approx(-0.5 * 5.0 * 9.81, rel=0.35)
+    (answer,) = crate.contacts
+    assert answer.normal.x == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_kinematic_crate_is_not_pushed_but_can_be_moved(tmp_path: Path, start: Start) -> None:
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", kinematic=True),
+        robots=[robot()],
+        starts={"robot": (CRATE[0] - 1.0, CRATE[1], 0.0)},
+    )
+    for _ in range(25):
+        world = simulator.step({"robot": twist(0.5)})
+    assert pose_of(world, "crate")[:2] == pytest.approx(CRATE, abs=1e-6)
+    assert state_of(world, "robot").collision
+    assert pose_of(world)[0] < CRATE[0] - CRATE_SIZE / 2 - FRONT + 0.02
+    simulator.write({"crate": odometry(-3.0, -3.0, z=CRATE_SIZE / 2)})
+    for _ in range(10):
+        world = simulator.step({"robot": twist(0.5)})
+    assert pose_of(world, "crate")[:2] == pytest.approx((-3.0, -3.0), abs=1e-6)
+    assert not state_of(world, "robot").collision
+    assert pose_of(world)[0] > CRATE[0] - CRATE_SIZE / 2 - FRONT + 0.2
+
+
+def test_robots_meet_each_other(tmp_path: Path, start: Start) -> None:
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", crate=False),
+        robots=[robot("a"), robot("b")],
+        starts={"a": (-1.0, 0.0, 0.0), "b": (1.0, 0.0, math.pi)},
+    )
+    for _ in range(30):
+        world = simulator.step({"a": twist(0.4), "b": twist(0.4)})
+    a, b = state_of(world, "a"), state_of(world, "b")
+    assert a.collision_ids == [b.id]
+    assert b.collision_ids == [a.id]
+    assert pose_of(world, "b")[0] - pose_of(world, "a")[0] == pytest.approx(2 * FRONT, abs=0.03)
+    ahead = PROFILE.beam_count // 2
+    assert a.scans[0].ranges[ahead] == pytest.approx(FRONT, abs=0.03)
+
+
+@pytest.mark.parametrize("kinematics", ["diff", "acker"])
+def test_driving_along_a_wall_touches_nothing(
+    tmp_path: Path, start: Start, kinematics: Kinematics
+) -> None:
+    """The balls that wheels touch the ground with are wider than the robot; walls pass them."""
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", crate=False),
+        robots=[robot(kinematics=kinematics)],
+        starts={"robot": (-2.0, HALF_WIDTH - SIDE - 0.03, 0.0)},
+    )
+    for _ in range(30):
+        world = simulator.step({"robot": twist(0.5)})
+        assert not state_of(world, "robot").collision
+    assert pose_of(world)[:2] == pytest.approx((-0.5, HALF_WIDTH - SIDE - 0.03), abs=0.04)
+    for _ in range(20):
+        world = simulator.step({"robot": twist(0.5, 0.6)})
+    (contact,) = state_of(world, "robot").contacts
+    assert (contact.other, contact.other_id) == ("north", -1)
+    assert contact.normal.y == pytest.approx(-1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("unit", "y_up"), UNITS)
+@pytest.mark.parametrize("kinematics", ["diff", "acker"])
+def test_a_robot_that_the_stage_holds_is_driven_by_its_joints(
+    tmp_path: Path, start: Start, kinematics: Kinematics, unit: float, y_up: bool
+) -> None:
+    path = write_stage(tmp_path / "stage.usda", unit=unit, y_up=y_up)
+    stage = open_stage(path)
+    written = add_wheeled_robot(stage, robot(kinematics=kinematics), (-1.0, -2.0, 0.7), "/own")
+    stage.GetRootLayer().Save()
+    simulator = start(stage=path, robots=[written.spec])
+    world = simulator.read()
+    assert pose_of(world) == pytest.approx((-1.0, -2.0, 0.7), abs=1e-6)
+    assert [item.name for item in world.objects] == ["robot", "crate"]
+    for _ in range(20):
+        world = simulator.step({"robot": twist(0.5)})
+    expected = (-1.0 + math.cos(0.7), -2.0 + math.sin(0.7), 0.7)
+    assert pose_of(world) == pytest.approx(expected, abs=0.05)
+    moved = start(stage=path, robots=[written.spec], starts={"robot": (1.0, 1.0, -0.4)})
+    assert pose_of(moved.read()) == pytest.approx((1.0, 1.0, -0.4), abs=1e-5)
+    moved.step({"robot": twist(0.5)})
+    assert pose_of(moved.reset()) == pytest.approx((1.0, 1.0, -0.4), abs=1e-5)
+
+
+def test_the_stage_stays_as_it_is(tmp_path: Path, start: Start) -> None:
+    path = write_stage(tmp_path / "stage.usda")
+    before = path.read_bytes()
+    simulator = start(stage=path, robots=[robot()], starts=STARTS)
+    simulator.step({"robot": twist(0.5)})
+    folder = simulator._folder
+    assert folder.is_dir()
+    simulator.close()
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    assert not folder.exists()
+
+
+def test_a_stage_without_a_physics_scene_gets_one(tmp_path: Path, start: Start) -> None:
+    path = write_stage(tmp_path / "stage.usda")
+    stage = Usd.Stage.Open(str(path))
+    stage.RemovePrim("/physics")
+    stage.Save()
+    simulator = start(stage=path, robots=[robot()], starts=STARTS)
+    for _ in range(10):
+        world = simulator.step({"robot": twist(0.5)})
+    assert pose_of(world)[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_body_falls_and_comes_to_rest(tmp_path: Path, start: Start) -> None:
+    """Physics is on: what is put into the air drops, and what it rests on is no collision."""
+    simulator = start(stage=write_stage(tmp_path / "stage.usda"), robots=[])
+    simulator.write({"crate": odometry(0.0, 0.0, z=1.0)})
+    first = simulator.step({})
+    drop = 1.0 - state_of(first, "crate").odom.pose.pose.position.z
+    assert drop == pytest.approx(0.5 * 9.81 * 0.01, rel=0.25)
+    for _ in range(30):
+        world = simulator.step({})
+    crate = state_of(world, "crate")
+    assert crate.odom.pose.pose.position.z == pytest.approx(CRATE_SIZE / 2, abs=2e-3)
+    assert not crate.collision
+    assert crate.air_time == pytest.approx(3.1)
+
+
+def test_steps_are_whole_numbers_of_sub_steps(tmp_path: Path, start: Start) -> None:
+    path = write_stage(tmp_path / "stage.usda")
+    with pytest.raises(SimulatorError, match="not a whole multiple"):
+        start(stage=path, robots=[robot()], starts=STARTS, step_time=0.03)
+    simulator = start(
+        stage=path, robots=[robot()], starts=STARTS, step_time="1/30", sub_step="1/240"
+    )
+    for _ in range(30):
+        world = simulator.step({"robot": twist(0.5)})
+    assert world.header.stamp == 1.0
+    assert pose_of(world)[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_is_missing_is_named(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_stage(tmp_path / "stage.usda")
+    two = write_stage(tmp_path / "two.usda")
+    stage = Usd.Stage.Open(str(two))
+    UsdPhysics.Scene.Define(stage, "/second")
+    stage.Save()
+    bare = write_stage(tmp_path / "bare.usda")
+    stage = Usd.Stage.Open(str(bare))
+    UsdGeom.Xform.Define(stage, "/mower")
+    stage.Save()
+    good: dict[str, Any] = {"stage": path, "robots": [robot()], "starts": STARTS}
+    mower = replace(robot("mower"), prim_path="/mower", joints=("left", "right"))
+    for options, error, message in (
+        ({"stage": tmp_path / "none.usda"}, StageError, "none.usda"),
+        ({"stage": two}, SimulatorError, "several physics scenes: /physics, /second"),
+        ({"starts": {}}, SimulatorError, "robot 'robot' has no start"),
+        ({"drive_by": "magic"}, SimulatorError, "drive_by"),
+        ({"stage": bare, "robots": [mower], "starts": {}}, SimulatorError, "articulation root"),
+        (
+            {"stage": bare, "robots": [replace(mower, joints=())], "starts": {}},
+            SimulatorError,
+            "2 driven joints were expected",
+        ),
+        (
+            {"robots": [robot("crate")], "starts": {"crate": (0.0, 0.0, 0.0)}},
+            SimulatorError,
+            "named 'crate'",
+        ),
+        ({"solver": "TGS"}, SimulatorError, "no option 'solver'"),
+    ):
+        with pytest.raises(error, match=message):
+            start(**good | options)
+    monkeypatch.setitem(sys.modules, "ovphysx", None)
+    with pytest.raises(MissingPackageError, match="physx"):
+        start(**good)
+
+
+def test_low_things_are_driven_over_and_high_ones_are_not(tmp_path: Path, start: Start) -> None:
+    """A plate of 1 cm lifts the wheels; a block of 20 cm stops the body."""
+    path = write_stage(tmp_path / "stage.usda", crate=False)
+    stage = Usd.Stage.Open(str(path))
+    cube(stage, "/plate", (1.0, 0.0, 0.005), (0.6, 1.0, 0.01))
+    cube(stage, "/block", (3.0, 0.0, 0.1), (0.4, 1.0, 0.2))
+    stage.Save()
+    simulator = start(stage=path, robots=[robot()], starts=STARTS)
+    heights = []
+    for _ in range(70):
+        world = simulator.step({"robot": twist(0.5)})
+        heights.append(state_of(world, "robot").odom.pose.pose.position.z)
+    assert max(heights) == pytest.approx(0.01, abs=5e-3)
+    assert pose_of(world)[0] == pytest.approx(2.8 - FRONT, abs=0.05)
+    assert [contact.other for contact in state_of(world, "robot").contacts] == ["block"]
+    assert HALF_LENGTH > pose_of(world)[0]
+
+
+def test_odometry_is_a_message_of_the_whole_body(tmp_path: Path, start: Start) -> None:
+    """A body that tumbles is told with its roll, pitch and height, and put back so."""
+    simulator = start(stage=write_stage(tmp_path / "stage.usda"), robots=[])
+    update: Odometry = odometry(0.0, 0.0, z=2.0)
+    update.pose.pose.orientation.x, update.pose.pose.orientation.w = math.sin(0.2), math.cos(0.2)
+    simulator.write({"crate": update})
+    found = state_of(simulator.read(), "crate").odom
+    assert found.pose.pose.position.z == 2.0
+    assert found.pose.pose.orientation.x == pytest.approx(math.sin(0.2), abs=1e-7)
+    simulator.step({})
+    told = state_of(simulator.step({}), "crate").odom
+    simulator.write({"crate": told})
+    again = state_of(simulator.read(), "crate").odom
+    for part in ("linear", "angular"):
+        one, other = getattr(told.twist.twist, part), getattr(again.twist.twist, part)
+        assert (one.x, one.y, one.z) == pytest.approx((other.x, other.y, other.z), abs=1e-5)
