@@ -22,6 +22,7 @@ from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
+from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
 
@@ -297,7 +298,9 @@ def build_world(
         "height": list(band),
         "floor": floor,
         "tolerance": tolerance,
+        "geometry": geometry if isinstance(geometry, str) else "given",
         "stage": stage.GetRootLayer().realPath or stage.GetRootLayer().identifier,
+        "digest": geometry_digest(surfaces),
     }
     if found.low:
         parameters["low"] = {low.name: round(low.top, 4) for low in found.low}

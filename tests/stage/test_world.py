@@ -248,6 +248,21 @@ def test_fog_and_offset_reach_the_real_irsim(warehouse, irsim, tmp_path):
     ]
 
 
+def test_the_file_says_from_what_it_was_made(tmp_path):
+    """A wall that was moved, and nothing else, changes the digest."""
+    stage = _metres()
+    wall = _box(stage, "/Wall", (0.0, 2.0, 1.0), (4.0, 0.2, 2.0))
+    first = yaml.safe_load(build_world(stage, robots=()).save(tmp_path).read_text())
+    said = first["custom"]["irsim_isaac"]
+    assert (said["height"], said["floor"], said["mode"]) == ([0.1, 0.62], 0.0, "band")
+    assert said["prims"] == {"Wall": "/Wall"}
+    stage.GetRootLayer().Export(str(tmp_path / "same.usdc"))
+    again = build_world(open_stage(tmp_path / "same.usdc"), robots=())
+    assert again.report.parameters["digest"] == said["digest"]
+    wall.GetAttribute("xformOp:translate").Set(Gf.Vec3d(0.0, 2.001, 1.0))
+    assert build_world(stage, robots=()).report.parameters["digest"] != said["digest"]
+
+
 def test_two_worlds_of_one_stage_are_byte_for_byte_the_same(tmp_path):
     texts = []
     for name in ("a", "b"):
