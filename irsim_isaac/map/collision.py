@@ -32,9 +32,6 @@ _UP = np.array([0, 1, 0, 1])
 
 _Array = npt.NDArray[np.int64]
 
-_bounds = shapely.lib.bounds
-"""What ``shapely.bounds`` wraps: the wrapper costs as much as the bounds of one geometry."""
-
 
 @dataclass(frozen=True, slots=True)
 class CellFrame:
@@ -100,7 +97,7 @@ def bounds_of(geometry: Any) -> tuple[float, float, float, float]:
     Raises:
         MapFormatError: It is empty or has a coordinate that is not a number.
     """
-    bounds: tuple[float, float, float, float] = _bounds(geometry).tolist()
+    bounds: tuple[float, float, float, float] = shapely.bounds(geometry).tolist()
     if not bounds[0] <= bounds[2]:
         raise MapFormatError(
             f"a {geometry.geom_type} that is empty or has coordinates that are not numbers "

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from irsim_isaac.errors import MapFormatError
 from irsim_isaac.map.collision import CellFrame, bounds_of, meets_occupied_cell
 from irsim_isaac.map.occupancy import Unknown, resolve_unknown
 
@@ -77,7 +78,7 @@ class Map:
         unknown: What the grid's unknown cells (-1) become.
 
     Raises:
-        MapFormatError: The grid is no grid, or has a NaN cell.
+        MapFormatError: The grid is no grid or has a NaN cell, or the world has no extent.
     """
 
     width: float
@@ -98,11 +99,16 @@ class Map:
         *,
         unknown: Unknown = "free",
     ) -> None:
+        if not (0 < width < math.inf and 0 < height < math.inf):
+            raise MapFormatError(
+                f"a world of {width} x {height} m: a positive, finite width and height were "
+                "expected"
+            )
         self.width = width
         self.height = height
         self.resolution = resolution
         self.obstacle_list = [] if obstacle_list is None else obstacle_list
-        self.grid = None if grid is None else resolve_unknown(grid, unknown)
+        self.grid = None if grid is None else resolve_unknown(_checked(grid), unknown)
         if world_offset is None:
             world_offset = (0.0, 0.0)
         self.world_offset = (float(world_offset[0]), float(world_offset[1]))
@@ -205,3 +211,12 @@ class Map:
             return False
         shapely.prepare(geometry)
         return bool(shapely.intersects(geometry, np.array(plain, dtype=object)).any())
+
+
+def _checked(grid: npt.ArrayLike) -> npt.NDArray[Any]:
+    cells = np.asarray(grid)
+    if cells.ndim != 2 or not cells.size:
+        raise MapFormatError(
+            f"the grid has shape {cells.shape}, (nx, ny) of at least one cell was expected"
+        )
+    return cells

@@ -80,6 +80,24 @@ def test_attributes_and_defaults_are_the_contracts() -> None:
     assert world.grid_resolution == (0.5, 0.25)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"width": 0}, "positive, finite"),
+        ({"height": -1}, "positive, finite"),
+        ({"width": math.nan}, "positive, finite"),
+        ({"grid": np.zeros(3)}, "shape"),
+        ({"grid": np.zeros((0, 3))}, "at least one cell"),
+    ],
+)
+def test_worlds_without_extent_and_grids_that_are_none_are_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
+    """Refuse at once what IR-SIM takes and divides by later."""
+    with pytest.raises(ValueError, match=message):
+        Map(**arguments)
+
+
 def test_maps_satisfy_both_protocols(real: Any) -> None:
     """Be what our protocol and IR-SIM's ask for; a stand-in without the methods is not."""
     for protocol in (EnvGridMap, real.EnvGridMap):
