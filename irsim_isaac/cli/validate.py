@@ -34,9 +34,12 @@ def validate(
     json_output: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Drive two simulators through a scenario and report where they disagree."""
+    from irsim_isaac.kit.script import running_application
     from irsim_isaac.validation import find_scenario, load_scenario
 
-    _validate(load_scenario(find_scenario(scenario)), output, left, right, json_output)
+    chosen = load_scenario(find_scenario(scenario))
+    with running_application({left or chosen.left.simulator, right or chosen.right.simulator}):
+        _validate(chosen, output, left, right, json_output)
 
 
 def _validate(

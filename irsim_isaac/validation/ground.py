@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 from irsim_isaac.errors import ScenarioError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.robot import RobotSpec
-from irsim_isaac.stage import (
-    World,
-    build_occupancy,
-    build_world,
-    load_robot,
-    open_stage,
-    robot_specs,
-    robot_starts,
-)
 from irsim_isaac.validation.driving import Progress
 from irsim_isaac.validation.scenario import Scenario
+
+if TYPE_CHECKING:
+    from irsim_isaac.stage import World
 
 __all__ = ["Ground", "check_start", "prepare"]
 
@@ -58,6 +52,9 @@ def prepare(scenario: Scenario, *, progress: Progress | None = None) -> Ground:
         StageError: The stage cannot be read, or nothing of it lies in the height band.
         ScenarioError: There is no robot, no start, or the start is not free.
     """
+    # Isaac Sim must be running before anything of USD is imported.
+    from irsim_isaac.stage import build_occupancy, build_world, open_stage
+
     stage = open_stage(scenario.stage_path)
     robot, start = _robot(scenario, stage)
     settings = scenario.map
@@ -83,6 +80,8 @@ def prepare(scenario: Scenario, *, progress: Progress | None = None) -> Ground:
 
 
 def _robot(scenario: Scenario, stage: Any) -> tuple[RobotSpec, tuple[float, float, float]]:
+    from irsim_isaac.stage import load_robot, robot_specs, robot_starts
+
     choice = scenario.robot
     source = choice.spec
     if source is not None and source.endswith((".yaml", ".yml")):

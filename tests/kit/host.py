@@ -43,7 +43,6 @@ class Kit:
         self.release = release
         self.window = window
         self._enabled: list[Any] = []
-        sys.modules["pxr.PhysicsSchemaTools"] = self.module("physics_schema_tools")
         self.module("carb.tokens").values["omni_documents"] = str(documents)
 
     def module(self, name: str) -> Any:

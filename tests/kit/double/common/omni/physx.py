@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
+import physics_schema_tools
 from physics_schema_tools import sdfPathToInt
 
 from tests.kit.physics import World
 
 world = World()
+
+# Kit's own pxr has it.
+sys.modules["pxr.PhysicsSchemaTools"] = physics_schema_tools
 
 
 @dataclass
