@@ -12,8 +12,11 @@ import array
 import importlib
 import logging
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -62,8 +65,16 @@ class RosLaserScan:
     intensities: Any = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
 
+@cache
+def _has_ros() -> bool:
+    """Tell whether ROS 2 can be imported; looking costs as much as a scan."""
+    return find_spec("rclpy") is not None
+
+
 def _native_type() -> Any:
     """Return ROS 2's own message class, or None where ROS 2 is not installed."""
+    if "rclpy" not in sys.modules and not _has_ros():
+        return None
     try:
         importlib.import_module("rclpy")
         return importlib.import_module("sensor_msgs.msg").LaserScan

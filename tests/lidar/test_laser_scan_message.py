@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -223,7 +224,7 @@ def test_with_ros_the_message_is_its_own_and_shares_the_buffers(
         "sensor_msgs": ModuleType("sensor_msgs"),
         "sensor_msgs.msg": messages,
     }.items():
-        monkeypatch.setitem(__import__("sys").modules, name, module)
+        monkeypatch.setitem(sys.modules, name, module)
     message = written(360, HALF_TURN, 10, (0.1, 30.0), 1, 360)
     message.getRangeData()[:] = 2.5
     native = message.getPtr()
@@ -232,3 +233,31 @@ def test_with_ros_the_message_is_its_own_and_shares_the_buffers(
     assert bits(native.time_increment) == "3991a2b4"
     assert message.getTypeSupportHandle() == "handle"
     assert message.to_laser_scan().ranges.tolist() == [2.5] * 360
+
+
+@pytest.mark.parametrize(("azimuths", "rate", "resolution", "fov", "count", "expected"), GOLDEN)
+def test_the_class_of_ros_takes_what_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+    azimuths: tuple[float, float],
+    rate: float,
+    resolution: float,
+    fov: float,
+    count: int,
+    expected: str,
+) -> None:
+    rosbags = pytest.importorskip("rosbags.typesys")
+    from tests.ros import rclpy_double
+
+    store = rosbags.get_typestore(rosbags.Stores.ROS2_HUMBLE)
+    name = "sensor_msgs/msg/LaserScan"
+    native = rclpy_double.install(monkeypatch, store, [name])[name]
+    monkeypatch.setitem(sys.modules, "rclpy", ModuleType("rclpy"))
+    message = written(count, azimuths, rate, (0.1, 30.0), resolution, fov)
+    message.getRangeData()[:] = np.arange(count)
+    inner = message.getPtr()
+    assert type(inner) is native
+    names = ("angle_min", "angle_max", "angle_increment", "scan_time", "time_increment")
+    assert " ".join(bits(getattr(inner, name)) for name in names) == expected
+    assert list(inner.ranges) == list(range(count))
+    assert (inner.header.stamp.sec, inner.header.stamp.nanosec) == (123, 456000000)
+    assert inner.header.frame_id == "laser_frame"
