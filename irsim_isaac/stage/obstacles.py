@@ -32,6 +32,9 @@ __all__ = [
     "Obstacle",
     "Obstacles",
     "Ring",
+    "inverse",
+    "label_of",
+    "placed",
     "read_obstacles",
 ]
 
@@ -416,7 +419,12 @@ def _rounded_centre(area: shapely.Geometry, lines: shapely.Geometry) -> tuple[fl
 
 
 def placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> shapely.Geometry:
-    """Return a geometry of a frame in the world."""
+    """Return a geometry of a frame in the world.
+
+    Args:
+        geometry: In the frame [m].
+        pose: Where the frame lies: x, y [m] and yaw [rad].
+    """
     x, y, yaw = pose
     if yaw == 0.0:
         return shapely.transform(geometry, lambda points: points + np.array([x, y]))
@@ -426,6 +434,11 @@ def placed(geometry: shapely.Geometry, pose: tuple[float, float, float]) -> shap
 
 
 def inverse(pose: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return the pose that takes the world back to a frame: x, y [m] and yaw [rad].
+
+    Args:
+        pose: Where the frame lies.
+    """
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return -(c * x + s * y), s * x - c * y, -yaw

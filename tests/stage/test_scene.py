@@ -18,6 +18,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from irsim_isaac.cli import main
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
+from irsim_isaac.stage.obstacles import placed
 from irsim_isaac.stage.opening import open_stage
 from irsim_isaac.stage.scene import grid_polygons, world_to_stage
 from irsim_isaac.stage.world import World, build_world
@@ -51,6 +52,43 @@ def _back(stage: Usd.Stage, tmp_path: Path, world: World) -> World:
     x, y = world.offset
     bounds = (x, y, x + world.width, y + world.height)
     return build_world(open_stage(file), tolerance=0.0, bounds=bounds, step_time=world.step_time)
+
+
+def test_worlds_are_read_as_irsim_reads_them(path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    with pytest.MonkeyPatch.context() as patch:
+        # IR-SIM chooses a backend for the whole process when it is imported.
+        patch.setattr(matplotlib, "use", lambda *_args, **_options: None)
+        irsim = pytest.importorskip("irsim")
+    monkeypatch.chdir(path.parent)
+    world = read_world(path)
+    env = irsim.make(str(path), headless=True, log_level="ERROR")
+    try:
+        theirs = [item for item in env.obstacle_list if item.shape != "map"]
+        assert len(theirs) == len(world.obstacles)
+        for item, their in zip(world.obstacles, theirs, strict=True):
+            outline = their.geometry
+            if outline.geom_type in ("Polygon", "MultiPolygon"):
+                outline = shapely.boundary(outline)
+            assert shapely.hausdorff_distance(item.outline(), outline) < 1e-9, item.name
+            assert item.moving == (not their.static)
+            assert item.mass is None or item.mass == their.mass
+        for spec, their in zip(world.robots, env.robot_list, strict=True):
+            pose = world.starts[spec.name]
+            if isinstance(spec.footprint, tuple):
+                own = shapely.Polygon(spec.footprint)
+            else:
+                own = shapely.Point(0.0, 0.0).buffer(spec.footprint, quad_segs=16)
+            assert placed(own, pose).symmetric_difference(their.geometry).area < 1e-9
+            assert spec.kinematics == their.kinematics
+            assert spec.max_linear_speed == their.vel_max[0, 0]
+        grid = env._world.grid_map
+        assert (grid is None) == (world.grid is None)
+        if grid is not None:
+            assert np.array_equal(world.grid.cells > 50, grid > 50)
+        assert (world.fog_resolution is None) == (env._world.fog_map is None)
+    finally:
+        env.end(0)
 
 
 def test_footprints_come_back_within_a_micrometre(path, tmp_path):
