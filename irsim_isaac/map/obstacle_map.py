@@ -17,7 +17,7 @@ from irsim_isaac.map.collision import (
     bounds_of,
     meets_occupied_cell,
 )
-from irsim_isaac.map.limits import CELL_LIMIT, check_cell_count
+from irsim_isaac.map.limits import CELL_LIMIT
 from irsim_isaac.map.outline import outline
 
 __all__ = ["ObstacleMap"]
@@ -85,16 +85,22 @@ class ObstacleMap:
         self.grid_reso = np.ones((2, 1)) if grid_reso is None else _sides(grid_reso)
         self.world_offset = [0.0, 0.0] if world_offset is None else world_offset
         self.state = np.zeros((3, 1))
-        if points is None:
-            rows, frame = self._grid_cells()
+        self._cells: npt.NDArray[np.bool_] = np.zeros((1, 1), dtype=np.bool_)
+        self._frame = CellFrame(1, 1, 0.0, 0.0, 1.0, 1.0)
+        self._union: Any = None
+        if grid_map is not None and points is None:
+            self._cells, self._frame = grid_map > OCCUPANCY_THRESHOLD, self._grid_frame()
+        elif points is not None and np.size(points):
+            self._take_points(
+                np.asarray(points, dtype=np.float64),
+                _sides(described.get("reso", _DEFAULT_RESOLUTION)),
+            )
+        if self._union is None:
+            corners, rings = outline(self._cells)
+            places = (self._frame.x_edges(corners[:, 0]), self._frame.y_edges(corners[:, 1]))
+            lines = shapely.linestrings(*places, indices=rings) if len(rings) else np.array([])
         else:
-            sides = _sides(described.get("reso", _DEFAULT_RESOLUTION))
-            rows, frame = self._point_cells(np.asarray(points, dtype=np.float64), sides)
-        self._cells = rows
-        self._frame = frame
-        corners, rings = outline(rows)
-        coordinates = np.stack([frame.x_edges(corners[:, 0]), frame.y_edges(corners[:, 1])], axis=1)
-        lines = shapely.linestrings(coordinates, indices=rings) if len(rings) else np.array([])
+            lines = shapely.get_parts(shapely.simplify(self._union.boundary, 0.0))
         self.linestrings = list(lines)
         self.geometry_tree = STRtree(self.linestrings)
         self._lines: Any = None
@@ -117,43 +123,36 @@ class ObstacleMap:
         ox, oy = float(self.world_offset[0]), float(self.world_offset[1])
         return CellFrame(nx, ny, ox, oy, nx * rx, ny * ry)
 
-    def _grid_cells(self) -> tuple[npt.NDArray[np.bool_], CellFrame]:
-        assert self.grid_map is not None
-        return self.grid_map > OCCUPANCY_THRESHOLD, self._grid_frame()
+    def _take_points(self, points: npt.NDArray[np.float64], sides: npt.NDArray[np.float64]) -> None:
+        """Find the cells that points are the centres of: the grid's, or those about the points.
 
-    def _point_cells(
-        self, points: npt.NDArray[np.float64], sides: npt.NDArray[np.float64]
-    ) -> tuple[npt.NDArray[np.bool_], CellFrame]:
-        """Return the cells that points are the centres of, and where they lie."""
+        Points that are on no lattice are squares by themselves, joined.
+        """
         if points.ndim != 2 or points.shape[0] != 2 or not np.isfinite(points).all():
             raise MapFormatError(
                 f"points have shape {points.shape}, finite numbers of shape (2, N) were expected"
             )
-        if not points.size:
-            return np.zeros((1, 1), dtype=np.bool_), CellFrame(1, 1, 0.0, 0.0, 1.0, 1.0)
+        frames = []
         if self.grid_map is not None and np.array_equal(sides, self.grid_reso):
-            frame = self._grid_frame()
-        else:
-            corner = points.min(axis=1, keepdims=True) - sides / 2
-            counts = np.rint((points.max(axis=1, keepdims=True) - corner) / sides + 0.5)
-            nx, ny = (int(count) for count in counts.ravel())
-            check_cell_count(nx, ny, CELL_LIMIT, "the box around the points")
+            frames.append(self._grid_frame())
+        corner = points.min(axis=1, keepdims=True) - sides / 2
+        counts = np.rint((points.max(axis=1, keepdims=True) - corner) / sides + 0.5).ravel()
+        if counts.prod() <= CELL_LIMIT:
+            nx, ny = (int(count) for count in counts)
             (ox,), (oy,) = corner.tolist()
             (rx,), (ry,) = sides.tolist()
-            frame = CellFrame(nx, ny, ox, oy, nx * rx, ny * ry)
-        steps = (points - np.array([[frame.ox], [frame.oy]])) / sides - 0.5
-        indices = np.rint(steps)
-        if np.abs(steps - indices).max() > _OFF_LATTICE:
-            raise MapFormatError(
-                f"points are not the centres of cells of {sides.ravel().tolist()} m: one is off "
-                f"by {np.abs(steps - indices).max():.3g} cells"
-            )
-        cells = np.zeros((frame.nx, frame.ny), dtype=np.bool_)
-        i, j = indices.astype(np.int64)
-        if (i < 0).any() or (j < 0).any() or (i >= frame.nx).any() or (j >= frame.ny).any():
-            raise MapFormatError("a point lies outside the grid_map that was given with it")
-        cells[i, j] = True
-        return cells, frame
+            frames.append(CellFrame(nx, ny, ox, oy, nx * rx, ny * ry))
+        for frame in frames:
+            steps = (points - np.array([[frame.ox], [frame.oy]])) / sides - 0.5
+            indices = np.rint(steps)
+            i, j = indices.astype(np.int64)
+            inside = (i >= 0).all() and (j >= 0).all() and i.max() < frame.nx and j.max() < frame.ny
+            if inside and np.abs(steps - indices).max() <= _OFF_LATTICE:
+                self._cells, self._frame = np.zeros((frame.nx, frame.ny), dtype=np.bool_), frame
+                self._cells[i, j] = True
+                return
+        low, high = points - sides / 2, points + sides / 2
+        self._union = shapely.union_all(shapely.box(low[0], low[1], high[0], high[1]))
 
     def check_grid_collision(self, geometry: Any) -> bool:
         """Tell whether a geometry meets an occupied cell of ``grid_map``.
@@ -180,7 +179,10 @@ class ObstacleMap:
         """
         if self.check_grid_collision(geometry):
             return True
-        return meets_occupied_cell(self._cells, self._frame, geometry, bounds_of(geometry), 0)
+        bounds = bounds_of(geometry)
+        if self._union is None:
+            return meets_occupied_cell(self._cells, self._frame, geometry, bounds, 0)
+        return bool(self._union.intersects(geometry) and not self._union.touches(geometry))
 
     meets_geometry = is_collision
 
