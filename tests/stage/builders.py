@@ -20,10 +20,17 @@ def new_stage(*, meters_per_unit: float = 1.0, up_axis: str = "Z") -> Usd.Stage:
     return stage
 
 
+def end_lines(text: str) -> str:
+    """End the line before each closing brace, as the format wants it."""
+    return text.replace(" }", "\n}")
+
+
 def text_stage(text: str, *, header: str = 'metersPerUnit = 1\n    upAxis = "Z"') -> Usd.Stage:
-    """A stage from the body of a .usda file."""
+    """A stage from the body of a .usda file, in which blocks may end on their last line."""
     stage = Usd.Stage.CreateInMemory()
-    assert stage.GetRootLayer().ImportFromString(f"#usda 1.0\n(\n    {header}\n)\n{text}")
+    assert stage.GetRootLayer().ImportFromString(
+        f"#usda 1.0\n(\n    {header}\n)\n{end_lines(text)}"
+    )
     return stage
 
 
