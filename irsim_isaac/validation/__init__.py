@@ -24,7 +24,7 @@ from irsim_isaac.validation.report import (
     write_recordings,
     write_report,
 )
-from irsim_isaac.validation.run import validate
+from irsim_isaac.validation.run import driver, make_simulator, validate
 from irsim_isaac.validation.scan_difference import (
     ScanComparison,
     ScanDifference,
@@ -81,12 +81,14 @@ __all__ = [
     "contact_starts",
     "differences",
     "drive",
+    "driver",
     "explore",
     "find_object",
     "find_scenario",
     "first_divergence",
     "installed_versions",
     "load_scenario",
+    "make_simulator",
     "prepare",
     "reachable_cells",
     "relative_pose_error",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from irsim_isaac.clock import exact_seconds
+from irsim_isaac.msg import Twist, Vector3, WorldState
 from irsim_isaac.simulators import Simulator, make
 from irsim_isaac.validation.comparison import compare
 from irsim_isaac.validation.driving import Progress, drive
@@ -17,8 +19,9 @@ from irsim_isaac.validation.ground import Ground, prepare
 from irsim_isaac.validation.outcome import Validation, installed_versions
 from irsim_isaac.validation.pursuit import PurePursuit
 from irsim_isaac.validation.scenario import Scenario, SimulatorChoice
+from irsim_isaac.validation.trajectory import find_object
 
-__all__ = ["validate"]
+__all__ = ["driver", "make_simulator", "validate"]
 
 
 def validate(
@@ -46,14 +49,14 @@ def validate(
         MissingPackageError: A simulator's package is not installed.
     """
     begin = time.perf_counter()
-    scenario = _reground(scenario, left, right)
+    scenario = scenario.with_simulators(left, right)
     ground = prepare(scenario, progress=progress)
     ground.occupancy.save_ros(directory / "map")
     ground.world.save(directory / "world")
     with ExitStack() as open_simulators:
         sides = []
         for choice in (scenario.left, scenario.right):
-            simulator = _made(choice, scenario, ground, directory / "world" / "world.yaml")
+            simulator = make_simulator(choice, scenario, ground, directory / "world" / "world.yaml")
             open_simulators.callback(simulator.close)
             sides.append(simulator)
         runs = drive(
@@ -88,21 +91,22 @@ def validate(
     )
 
 
-def _reground(scenario: Scenario, left: str | None, right: str | None) -> Scenario:
-    """Put other simulators in; their options stay where the name stays."""
-    update = {}
-    for key, name in (("left", left), ("right", right)):
-        if name is not None and name != getattr(scenario, key).simulator:
-            update[key] = SimulatorChoice(simulator=name)
-    return scenario.model_copy(update=update)
-
-
 def _names(scenario: Scenario) -> tuple[str, str]:
     left, right = scenario.left.simulator, scenario.right.simulator
     return (left, right) if left != right else (f"{left} (left)", f"{right} (right)")
 
 
-def _made(choice: SimulatorChoice, scenario: Scenario, ground: Ground, world: Path) -> Simulator:
+def make_simulator(
+    choice: SimulatorChoice, scenario: Scenario, ground: Ground, world: Path
+) -> Simulator:
+    """Make one side of a scenario.
+
+    Args:
+        choice: Which simulator, and its options.
+        scenario: Says the stage, the step and the seed.
+        ground: Says the robot and its start.
+        world: The IR-SIM world file of the stage.
+    """
     return make(
         choice.simulator,
         stage=scenario.stage_path,
@@ -113,6 +117,28 @@ def _made(choice: SimulatorChoice, scenario: Scenario, ground: Ground, world: Pa
         seed=scenario.seed,
         **choice.options,
     )
+
+
+def driver(scenario: Scenario, ground: Ground) -> Callable[[WorldState], dict[str, Twist]]:
+    """Return what commands the robot from a state, for one who steps simulators by itself.
+
+    Args:
+        scenario: Says the commands or the way points.
+        ground: Says the robot and its start.
+    """
+    rows, controller = _commands(scenario), _controller(scenario, ground)
+    name = ground.robot.name
+
+    def command(state: WorldState) -> dict[str, Twist]:
+        if controller is not None:
+            return {name: controller.command(find_object(state, name).odom)}
+        index = round(state.header.stamp / scenario.step_time)
+        if rows is None or index >= len(rows):
+            return {}
+        forward, left, turn = rows[index].tolist()
+        return {name: Twist(linear=Vector3(x=forward, y=left), angular=Vector3(z=turn))}
+
+    return command
 
 
 def _commands(scenario: Scenario) -> np.ndarray | None:

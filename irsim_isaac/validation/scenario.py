@@ -253,6 +253,14 @@ class Scenario(_Section):
             total = sum((exact_seconds(item[0]) for item in self.commands or ()), Fraction(0))
         return int(total / exact_seconds(self.step_time))
 
+    def with_simulators(self, left: str | None, right: str | None) -> Scenario:
+        """Return the scenario with other simulators; where a name stays, its options stay."""
+        update = {}
+        for key, name in (("left", left), ("right", right)):
+            if name is not None and name != getattr(self, key).simulator:
+                update[key] = SimulatorChoice(simulator=name)
+        return self.model_copy(update=update)
+
     def resolve(self, path: str) -> Path:
         """Return a path that the scenario names, as seen from its file."""
         base = self.file.parent if self.file is not None else Path()

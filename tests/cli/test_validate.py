@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +31,11 @@ RUN = "import sys; from irsim_isaac.cli import main; sys.exit(main(sys.argv[1:])
 
 
 @pytest.fixture
-def hall(tmp_path, monkeypatch) -> Path:
+def hall(tmp_path) -> Iterator[Path]:
     write_hall(tmp_path)
-    known = dict(simulators.protocol._factories)
     simulators.register("unicycle", unicycle, replace=True)
     yield tmp_path
-    simulators.protocol._factories.clear()
-    simulators.protocol._factories.update(known)
+    simulators.unregister("unicycle")
 
 
 def left_behind(folder: Path) -> list[str]:

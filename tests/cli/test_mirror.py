@@ -1,0 +1,67 @@
+"""The command that keeps two simulators in step."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from irsim_isaac import simulators
+from irsim_isaac.cli import main
+from tests.cli.halls import write_hall, write_scenario
+from tests.validation.worlds import unicycle
+
+pytest.importorskip("pxr")
+
+
+@pytest.fixture
+def hall(tmp_path):
+    write_hall(tmp_path)
+    simulators.register("unicycle", unicycle, replace=True)
+    yield tmp_path
+    simulators.unregister("unicycle")
+
+
+@pytest.mark.parametrize("direction", ["follow", "lead"])
+def test_mirrored_robots_agree(hall, capsys, direction):
+    path = write_scenario(hall, right={"simulator": "unicycle", "options": {"slip": 0.5}})
+    assert main(["mirror", str(path), "--direction", direction, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    drum = content["objects"]["drum"]
+    assert drum["position_max"] < 1e-9
+    assert drum["heading_max"] < 1e-9
+    assert content["counts"]["steps"] == 20
+    assert content["counts"]["writes"] == 21
+    # The side that leads moves by its own laws: with slip it goes half as far.
+    assert (drum["left"][0] > -2.7) == (direction == "follow")
+
+
+def test_beside_tells_how_far_they_part_and_exits_with_one(hall, capsys):
+    path = write_scenario(
+        hall,
+        right={"simulator": "unicycle", "options": {"slip": 0.5}},
+        thresholds={"position_max": 0.05},
+    )
+    assert main(["mirror", str(path)]) == 1
+    said = capsys.readouterr()
+    assert "exceeded: position_max of drum is 0.1" in said.out
+    assert "20 steps, 0 objects moved" in said.out
+    assert said.err == ""
+    assert main(["mirror", str(path), "--steps", "3"]) == 0
+    assert "3 steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--direction", "both"], "--direction is 'both', follow, lead or beside was expected"),
+        (["--left", "gazebo"], "no simulator is named 'gazebo'"),
+        (["--steps", "0"], "steps"),
+    ],
+)
+def test_bad_input_is_one_line(hall, capsys, arguments, message):
+    assert main(["mirror", str(write_scenario(hall)), *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert message in said.err
