@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from irsim_isaac.robot import Footprint, Kinematics, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, read_geometry
-from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE
+from irsim_isaac.stage.names import NAME_ATTRIBUTE
 from irsim_isaac.stage.poses import local_to_world, pose_matrix
 from irsim_isaac.stage.units import StageUnits, stage_units
 from irsim_isaac.stage.usd import Gf, Usd, UsdPhysics
@@ -79,12 +79,14 @@ class Articulation:
         base: The body that everything hangs on.
         links: Its bodies.
         joints: Its joints, without those to the world.
+        fixed: Whether one of its bodies is fixed to the world.
     """
 
     root: str
     base: str
     links: tuple[str, ...]
-    joints: tuple[Joint, ...] = field(default=())
+    joints: tuple[Joint, ...] = ()
+    fixed: bool = False
 
 
 def find_articulations(stage: Usd.Stage) -> tuple[Articulation, ...]:
@@ -116,6 +118,7 @@ def find_articulations(stage: Usd.Stage) -> tuple[Articulation, ...]:
                 base=_base(links, inner),
                 links=tuple(sorted(links)),
                 joints=inner,
+                fixed=any(not joint.parent and joint.kind == "PhysicsFixedJoint" for joint in own),
             )
         )
     return tuple(found)

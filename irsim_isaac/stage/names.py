@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["object_names"]
+__all__ = ["GOAL_ATTRIBUTE", "NAME_ATTRIBUTE", "ROBOT_ATTRIBUTE", "object_names"]
+
+NAME_ATTRIBUTE = "irsim:name"
+"""On any prim: it and all below it are one object, and this is what it is called."""
+
+ROBOT_ATTRIBUTE = "irsim:robot"
+"""On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
+
+GOAL_ATTRIBUTE = "irsim:goal_of"
+"""On a prim without a shape: where the robot of this name is to go."""
 
 
 def object_names(paths: Iterable[str], *, taken: Iterable[str] = ()) -> dict[str, str]:

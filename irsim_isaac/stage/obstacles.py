@@ -12,6 +12,7 @@ import shapely
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Omission
+from irsim_isaac.stage.articulations import find_articulations
 from irsim_isaac.stage.footprints import (
     mesh_footprint,
     raster_footprint,
@@ -19,15 +20,13 @@ from irsim_isaac.stage.footprints import (
     simplified,
 )
 from irsim_isaac.stage.geometry import Geometry, Part
-from irsim_isaac.stage.names import object_names
+from irsim_isaac.stage.names import NAME_ATTRIBUTE, ROBOT_ATTRIBUTE, object_names
 from irsim_isaac.stage.occupancy import without_shells
 from irsim_isaac.stage.poses import planar_pose
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
 
 __all__ = [
-    "NAME_ATTRIBUTE",
-    "ROBOT_ATTRIBUTE",
     "LowObject",
     "Obstacle",
     "Obstacles",
@@ -40,12 +39,6 @@ __all__ = [
 
 Ring: TypeAlias = tuple[tuple[float, float], ...]
 """The vertices [m] of a simple polygon, counter-clockwise, or of a line."""
-
-NAME_ATTRIBUTE = "irsim:name"
-"""On any prim: it and all below it are one object, and this is what it is called."""
-
-ROBOT_ATTRIBUTE = "irsim:robot"
-"""On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
 
 _TIE = 1e-6
 """What lies this near the ends of the band [m] lies on them, and they belong to it."""
@@ -188,12 +181,19 @@ def read_obstacles(
     low, high = low + floor, high + floor
     named = _named(stage)
     left_out = {*skip, *(path for path, name in named.items() if name is None)}
+    # An arm that is screwed to the floor is not pushed about, though its links are bodies.
+    anchored = {
+        link
+        for articulation in find_articulations(stage)
+        if articulation.fixed
+        for link in articulation.links
+    }
     groups: dict[tuple[str, bool], list[Part]] = {}
     inner, shells = without_shells(geometry.parts, (low, high))
     for part in inner:
         if any(path in left_out for path in _ancestry(part.path)):
             continue
-        moves = part.body is not None and _moves(stage, part.body)
+        moves = part.body is not None and part.body not in anchored and _moves(stage, part.body)
         owner = part.body if moves and part.body else part.path
         owner = next((path for path in _ancestry(owner) if path in named), owner)
         groups.setdefault((owner, moves), []).append(part)

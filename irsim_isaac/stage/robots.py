@@ -14,23 +14,19 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.articulations import find_articulations, measure_robot
 from irsim_isaac.stage.lidar import lidar_profile
-from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE, ROBOT_ATTRIBUTE
+from irsim_isaac.stage.names import GOAL_ATTRIBUTE, NAME_ATTRIBUTE, ROBOT_ATTRIBUTE
 from irsim_isaac.stage.poses import planar_pose, pose_matrix, roll_pitch_yaw
 from irsim_isaac.stage.robot_files import load_robot
 from irsim_isaac.stage.units import stage_units
 from irsim_isaac.stage.usd import Usd
 
 __all__ = [
-    "GOAL_ATTRIBUTE",
     "lidar_mounts",
     "robot_goals",
     "robot_specs",
     "robot_starts",
     "start_pose",
 ]
-
-GOAL_ATTRIBUTE = "irsim:goal_of"
-"""On a prim without a shape: where the robot of this name is to go."""
 
 Pose: TypeAlias = tuple[float, float, float]
 

@@ -13,8 +13,8 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.stage.footprints import cells_area, simple_polygons
-from irsim_isaac.stage.obstacles import NAME_ATTRIBUTE, Obstacle, Ring, placed
-from irsim_isaac.stage.robots import GOAL_ATTRIBUTE
+from irsim_isaac.stage.names import GOAL_ATTRIBUTE, NAME_ATTRIBUTE
+from irsim_isaac.stage.obstacles import Obstacle, Ring, placed
 from irsim_isaac.stage.triangulation import triangulate
 from irsim_isaac.stage.usd import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 from irsim_isaac.stage.wheeled import add_wheeled_robot

@@ -93,6 +93,26 @@ def test_bodies_that_physics_does_not_move_stand(still):
     assert _read(stage)[0]["Gate"].mass is None
 
 
+def test_an_arm_that_is_fixed_to_the_world_stands():
+    stage = _stage()
+    UsdGeom.Xform.Define(stage, "/Arm")
+    for name, height in (("base", 0.1), ("upper", 0.4)):
+        UsdPhysics.RigidBodyAPI.Apply(
+            _box(stage, f"/Arm/{name}", (1.0, 0.0, height), (0.2, 0.2, 0.2))
+        )
+    UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath("/Arm"))
+    joint = UsdPhysics.RevoluteJoint.Define(stage, "/Arm/shoulder")
+    joint.CreateAxisAttr("Z")
+    joint.CreateBody0Rel().SetTargets(["/Arm/base"])
+    joint.CreateBody1Rel().SetTargets(["/Arm/upper"])
+    assert all(item.moving for item in _read(stage)[0].values())
+    screws = UsdPhysics.FixedJoint.Define(stage, "/Arm/screws")
+    screws.CreateBody1Rel().SetTargets(["/Arm/base"])
+    items, _ = _read(stage)
+    assert set(items) == {"base", "upper"}
+    assert not any(item.moving for item in items.values())
+
+
 def test_a_body_without_a_mass_gets_one_from_its_size():
     stage = _stage()
     UsdPhysics.RigidBodyAPI.Apply(_box(stage, "/Crate", (0.0, 0.0, 0.25), (0.5, 0.5, 0.5)))
