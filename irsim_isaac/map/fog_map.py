@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["FogMap"]
 
 _BAND = 64
+_FARTHEST = 1e12
+"""Beams are no longer than this [m], far beyond where they are cut, so that nothing overflows."""
 
 
 class FogMap(Map):
@@ -297,6 +299,7 @@ class FogMap(Map):
         nx, ny = self._cells.shape
         rx, ry = self.width / nx, self.height / ny
         ox, oy = self.world_offset
+        lengths = np.minimum(lengths, _FARTHEST)
         ends = np.empty((len(lengths), 4))
         ends[:, 0] = (x - ox) / rx
         ends[:, 1] = (y - oy) / ry

@@ -58,7 +58,8 @@ def load_ros_map(path: str | os.PathLike[str], *, limit: int = CELL_LIMIT) -> Oc
 
     Args:
         path: The YAML file; ``~/`` is the home folder.
-        limit: The most cells allowed. The grid needs two bytes a cell while it is read.
+        limit: The most cells allowed; they are counted before they are read. A PGM needs two
+            bytes a cell while it is read, a PNG up to three, the finished grid one.
 
     Returns:
         The grid; its report has the file's thresholds under ``parameters["map_file"]``, and a

@@ -99,6 +99,9 @@ def test_a_beam_of_a_thousand_kilometres_is_cut_and_not_refused() -> None:
     fog = FogMap(10, 10, 0.5)
     fog.reveal_from_lidar([5.25, 5.25, 0.0], [0.0], [1e6])
     assert _seen(fog) == {(i, 10) for i in range(10, 20)}
+    farthest = FogMap(10, 10, 0.5)
+    farthest.reveal_from_lidar([5.25, 5.25, 0.0], [0.0], [1e308])
+    assert _seen(farthest) == _seen(fog)
     far = FogMap(10, 10, 0.5)
     far.reveal_from_lidar([-1e6, 5.25, 0.0], [0.0], [2e6])
     assert _seen(far) == {(i, 10) for i in range(20)}
