@@ -186,7 +186,7 @@ class IsaacSimulator(PhysxSimulator):
                     f"isaac: robot '{name}' at {root} has no lidar '{mount.name}'; it has: "
                     f"{', '.join(prims) or 'none'}"
                 )
-            frame = mount.frame_id or (f"{name}/laser" if index == 0 else f"{name}/{mount.name}")
+            frame = mount.frame_id or (f"{name}/laser_{index}" if index else f"{name}/laser")
             lidars.append(
                 RtxLidar(prims[mount.name], isaac=self._isaac, frame_id=frame, mount=mount)
             )

@@ -11,7 +11,7 @@ import pytest
 
 from irsim_isaac.errors import SimulatorError
 from irsim_isaac.lidar import LidarProfile
-from irsim_isaac.msg import Twist, WorldState
+from irsim_isaac.msg import Twist, Vector3, WorldState
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.simulators import Simulator, make, names
 from tests.kit.host import ROOT, Kit, hosted
@@ -141,3 +141,65 @@ def test_the_recording_is_the_one_without_isaac_sim(headless: Kit) -> None:
         for mine, its in zip(other.objects, one.objects, strict=True):
             assert mine.odom.to_dict() == its.odom.to_dict(), count
             assert mine.name == its.name
+
+
+@pytest.mark.parametrize(
+    ("kinematics", "command"),
+    [
+        ("acker", twist(0.5, 0.25)),
+        ("omni", Twist(Vector3(0.4, 0.25, 0.0), Vector3())),
+        ("omni_angular", Twist(Vector3(0.3, 0.2, 0.0), Vector3(0.0, 0.0, 0.5))),
+    ],
+)
+def test_every_kind_of_drive_goes_as_without_isaac_sim(
+    headless: Kit, tmp_path: Path, kinematics: Any, command: Twist
+) -> None:
+    headless.enable()
+    write_stage(tmp_path / "stage.usda")
+    options: dict[str, Any] = {
+        "stage": tmp_path / "stage.usda",
+        "robots": [robot(kinematics=kinematics, lidars=False)],
+        "starts": {"robot": (-2.0, -1.0, 0.5)},
+    }
+    found = []
+    for simulator in (make("physx", **options), make("isaac", **options)):
+        for _ in range(20):
+            state = simulator.step({"robot": command})
+        at = state.robots[0].odom.pose.pose
+        found.append((at.position.x, at.position.y, at.orientation.to_yaw()))
+        simulator.close()
+    assert np.allclose(found[0], found[1], atol=2e-3)
+    assert np.hypot(found[1][0] + 2.0, found[1][1] + 1.0) > 0.5
+
+
+def test_a_stopped_or_closed_simulation_is_named(headless: Kit, tmp_path: Path) -> None:
+    headless.enable()
+    write_stage(tmp_path / "stage.usda")
+    simulator = make(
+        "isaac", stage=tmp_path / "stage.usda", robots=[robot(lidars=False)], starts=STARTS
+    )
+    headless.module("irsim_isaac.kit.application").stop()
+    for call in (simulator.read, lambda: simulator.step({})):
+        with pytest.raises(SimulatorError, match="the simulation is stopped"):
+            call()
+    assert simulator.reset().header.seq == 0
+    headless.module("omni.usd").get_context().close_stage()
+    with pytest.raises(SimulatorError, match="the stage that it was made on is closed"):
+        simulator.reset()
+    simulator.close()
+
+
+def test_a_physics_step_that_does_not_fit_is_refused(headless: Kit, tmp_path: Path) -> None:
+    headless.enable()
+    write_stage(tmp_path / "stage.usda")
+    with pytest.raises(SimulatorError, match="not a whole multiple of the sub-step"):
+        make(
+            "isaac",
+            stage=tmp_path / "stage.usda",
+            robots=[robot(lidars=False)],
+            starts=STARTS,
+            sub_step="1/64",
+        )
+    assert headless.registered()["observers"] == []
+    stage = headless.module("omni.usd").get_context().get_stage()
+    assert not stage.GetSessionLayer().subLayerPaths
