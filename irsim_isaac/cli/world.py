@@ -50,6 +50,9 @@ def world(
     tolerance: Annotated[
         float, typer.Option(help="How far simplified outlines may be off [m].")
     ] = 0.005,
+    merge: Annotated[
+        bool, typer.Option(help="Join standing obstacles that overlap or touch.")
+    ] = False,
     step_time: Annotated[float, typer.Option(help="The step of the world [s].")] = 0.1,
     fog: Annotated[
         float | None, typer.Option(help="The side of a cell of IR-SIM's fog [m]; none without.")
@@ -105,6 +108,7 @@ def world(
                 bounds=bounds,
                 geometry=geometry,  # type: ignore[arg-type]  # checked above
                 tolerance=tolerance,
+                merge=merge,
                 step_time=step_time,
                 fog_resolution=fog,
                 unknown=unknown,  # type: ignore[arg-type]  # checked above

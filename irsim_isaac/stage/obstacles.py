@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,6 +33,7 @@ __all__ = [
     "Ring",
     "inverse",
     "label_of",
+    "merged_obstacles",
     "placed",
     "read_obstacles",
 ]
@@ -238,6 +239,50 @@ def read_obstacles(
     low_names = object_names((path for path, *_ in flat), taken=names.values())
     lows = tuple(LowObject(low_names[path], path, top, _shadow(parts)) for path, parts, top in flat)
     return Obstacles(obstacles, lows, tuple(omissions), tuple(notes))
+
+
+def merged_obstacles(obstacles: Sequence[Obstacle]) -> tuple[Obstacle, ...]:
+    """Join standing obstacles that overlap or touch into one each, called as its largest part.
+
+    Args:
+        obstacles: The obstacles; what moves, lines, and what touches nothing stay as they are.
+    """
+    solid = [item for item in obstacles if not item.moving and not item.lines]
+    areas = [item.area() for item in solid]
+    if not areas:
+        return tuple(obstacles)
+    joined = shapely.get_parts(shapely.union_all(areas, grid_size=10.0**-_ROUND))
+    # Which pieces of the union each obstacle lies in; one of several pieces ties them together.
+    tree = shapely.STRtree(joined)
+    leader = list(range(len(solid)))
+    owner: dict[int, int] = {}
+
+    def first(index: int) -> int:
+        while leader[index] != index:
+            index = leader[index]
+        return index
+
+    for index, area in enumerate(areas):
+        for piece in tree.query(shapely.point_on_surface(shapely.get_parts(area)), "intersects")[1]:
+            other = owner.setdefault(int(piece), index)
+            leader[first(index)] = first(other)
+    groups: dict[int, list[int]] = {}
+    for index in range(len(solid)):
+        groups.setdefault(first(index), []).append(index)
+    replaced: dict[str, Obstacle | None] = {}
+    for members in groups.values():
+        if len(members) == 1:
+            continue
+        largest = solid[max(members, key=lambda index: areas[index].area)]
+        union = shapely.union_all([areas[i] for i in members], grid_size=10.0**-_ROUND)
+        back = inverse(largest.pose)
+        polygons = tuple(_ring(p.exterior) for p in simple_polygons(placed(union, back)))
+        tallest = max(solid[index].height for index in members)
+        for index in members:
+            replaced[solid[index].name] = None
+        replaced[largest.name] = replace(largest, polygons=polygons, radius=None, height=tallest)
+    kept = (replaced.get(item.name, item) for item in obstacles)
+    return tuple(item for item in kept if item is not None)
 
 
 def _footprint(

@@ -20,7 +20,7 @@ from irsim_isaac.files import write_bytes, write_text
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
-from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, read_obstacles
+from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, merged_obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
@@ -207,6 +207,7 @@ def build_world(
     geometry: Source | Geometry = "visual",
     seeds: Sequence[tuple[float, float]] = (),
     tolerance: float = 0.005,
+    merge: bool = False,
     step_time: float = 0.1,
     fog_resolution: float | None = None,
     unknown: Unknown = "occupied",
@@ -234,6 +235,7 @@ def build_world(
         geometry: Which surfaces to read, or surfaces that were read.
         seeds: Places [m] known to be inside rooms; those where robots start are taken too.
         tolerance: How far a simplified outline may lie from the exact one [m].
+        merge: Join standing obstacles that overlap or touch; fewer edges, fewer names.
         step_time: Of one step [s].
         fog_resolution: The side of a cell of IR-SIM's fog [m]; None for no fog.
         unknown: What an unknown cell becomes in the map's image.
@@ -290,6 +292,8 @@ def build_world(
         where = f"{stage.GetRootLayer().identifier}: {band[0]:g} m to {band[1]:g} m above the floor"
         extent = _bounds(found.obstacles, places, specs, where)
     kept, outside = _within(found.obstacles, extent)
+    if merge:
+        kept = merged_obstacles(kept)
     if obstacles == "map":
         kept = tuple(item for item in kept if item.moving)
     x_min, y_min, x_max, y_max = extent

@@ -14,7 +14,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from irsim_isaac.stage.geometry import read_geometry
 from irsim_isaac.stage.names import object_names
-from irsim_isaac.stage.obstacles import read_obstacles
+from irsim_isaac.stage.obstacles import merged_obstacles, read_obstacles
 
 
 def _stage(meters=1.0, up="Z") -> Usd.Stage:
@@ -238,3 +238,25 @@ def test_labels_come_from_the_nearest_ancestor(style):
         rack.CreateAttribute("semantic:Semantics_a:params:semanticData", kind).Set("rack")
     _box(stage, "/Rack/Side", (0.0, 0.0, 0.5), (1.0, 0.1, 1.0))
     assert _read(stage)[0]["Side"].label == "rack"
+
+
+def test_merged_obstacles_cover_the_same_ground_with_fewer_edges():
+    stage = _stage()
+    for name, center, size in (
+        ("South", (0.0, -2.0, 0.5), (6.0, 0.2, 1.0)),
+        ("North", (0.0, 2.0, 0.5), (6.0, 0.2, 1.0)),
+        ("West", (-2.9, 0.0, 0.4), (0.2, 4.2, 0.8)),
+        ("East", (2.9, 0.0, 0.4), (0.2, 4.2, 0.8)),
+        ("Alone", (0.0, 0.0, 0.5), (0.5, 0.5, 1.0)),
+    ):
+        _box(stage, f"/{name}", center, size)
+    UsdPhysics.RigidBodyAPI.Apply(_box(stage, "/Crate", (2.6, 0.0, 0.2), (0.4, 0.4, 0.4)))
+    items, found = _read(stage)
+    merged = {item.name: item for item in merged_obstacles(found.obstacles)}
+    assert set(merged) == {"South", "Alone", "Crate"}
+    assert merged["Alone"] == items["Alone"]
+    assert merged["Crate"] == items["Crate"]
+    union = shapely.union_all([items[name].area() for name in ("South", "North", "West", "East")])
+    assert merged["South"].area().symmetric_difference(union).area < 1e-6
+    assert len(merged["South"].area().interiors) == 1
+    assert all(not shapely.Polygon(ring).interiors for ring in merged["South"].polygons)
