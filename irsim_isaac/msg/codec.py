@@ -15,8 +15,7 @@ from json.encoder import encode_basestring_ascii
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-from numpy.typing import NDArray
+from irsim_isaac.msg.numpy_later import NDArray, np
 
 __all__ = ["Codec", "DecodeError", "codec", "parse"]
 

@@ -7,11 +7,9 @@ from math import atan2, cos, hypot, isfinite, sin
 from sys import float_info
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irsim_isaac.msg.header import Header
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import NDArray, np
 
 __all__ = [
     "Point",

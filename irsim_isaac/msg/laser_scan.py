@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irsim_isaac.msg.header import Header
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import NDArray, np
 
 __all__ = ["LaserScan"]
 

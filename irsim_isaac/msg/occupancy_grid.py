@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irsim_isaac.msg.geometry import Pose
 from irsim_isaac.msg.header import Header
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import NDArray, np
 
 __all__ = ["MapMetaData", "OccupancyGrid"]
 

@@ -7,9 +7,6 @@ from math import atan, cos, isfinite, sin, tan
 from sys import float_info
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irsim_isaac.msg.geometry import (
     Point,
     Pose,
@@ -21,6 +18,7 @@ from irsim_isaac.msg.geometry import (
 )
 from irsim_isaac.msg.header import Header
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import NDArray, np
 
 __all__ = ["Odometry"]
 

@@ -14,8 +14,6 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import numpy as np
-
 from irsim_isaac.errors import IrsimIsaacError, MissingPackageError
 from irsim_isaac.msg.geometry import (
     Point,
@@ -32,6 +30,7 @@ from irsim_isaac.msg.geometry import (
 from irsim_isaac.msg.header import Clock, Header
 from irsim_isaac.msg.laser_scan import LaserScan
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import np
 from irsim_isaac.msg.occupancy_grid import MapMetaData, OccupancyGrid
 from irsim_isaac.msg.odometry import Odometry
 from irsim_isaac.msg.ros_definitions import DEFINITIONS

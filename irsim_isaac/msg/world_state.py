@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irsim_isaac.msg.geometry import Point, Vector3
 from irsim_isaac.msg.header import Header
 from irsim_isaac.msg.laser_scan import LaserScan
 from irsim_isaac.msg.message import Message
+from irsim_isaac.msg.numpy_later import NDArray, np
 from irsim_isaac.msg.odometry import Odometry
 
 __all__ = ["ContactState", "ObjectState", "WorldState"]
