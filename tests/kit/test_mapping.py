@@ -78,3 +78,11 @@ def test_a_failed_mapping_leaves_what_was_there(
     with pytest.raises(StageError):
         kit.module("irsim_isaac.kit").map_stage(out)
     assert [path.name for path in out.iterdir()] == ["kept.txt"]
+
+
+def test_every_public_name_of_the_room_can_be_had(kit: Kit) -> None:
+    room = kit.module("irsim_isaac.kit")
+    for name in room.__all__:
+        assert getattr(room, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        room.nothing  # noqa: B018  # looking it up is what is tried
