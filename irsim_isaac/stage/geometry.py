@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Omission
 from irsim_isaac.stage.hulls import convex_hull
+from irsim_isaac.stage.metrics import metric_differences
 from irsim_isaac.stage.shapes import Shape, segment_count, tessellate
 from irsim_isaac.stage.solids import classify_meshes
 from irsim_isaac.stage.triangulation import triangulate
@@ -136,7 +137,7 @@ def read_geometry(
     reader.read(start)
     reader.name_composition_errors()
     parts = _finish(reader, units, tolerance)
-    warnings = list(units.warnings)
+    warnings = [*units.warnings, *map(str, metric_differences(stage))]
     if reader.cages:
         shown = ", ".join(reader.cages[:3]) + (", ..." if len(reader.cages) > 3 else "")
         warnings.append(

@@ -16,6 +16,8 @@ from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.map.limits import CELL_LIMIT
 from irsim_isaac.map.reachability import reachable_cells
 from irsim_isaac.stage.geometry import Geometry, Part, Progress, Source, read_geometry
+from irsim_isaac.stage.map_check import stage_overrides
+from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.rasterization import CLOSED, FILLED, SHEET, rasterize
 from irsim_isaac.stage.usd import Usd
 
@@ -23,6 +25,11 @@ __all__ = ["Bounds", "build_occupancy", "without_shells"]
 
 Bounds: TypeAlias = tuple[float, float, float, float]
 """(x_min, y_min, x_max, y_max) [m]."""
+
+READING = (
+    "root", "include", "exclude", "include_invisible", "include_guides", "time", "time_code",
+)  # fmt: skip
+"""The options that say what is read."""
 
 _KINDS = {"sheet": SHEET, "closed": CLOSED, "filled": FILLED}
 _TIE = 1e-4
@@ -157,6 +164,7 @@ def build_occupancy(
     parameters: dict[str, object] = {
         "version": __version__,
         "stage": stage.GetRootLayer().realPath or where,
+        "digest": geometry_digest(Geometry(tuple(parts))),
         "resolution": resolution,
         "height": height if isinstance(height, (int, float)) else list(height),
         "floor": floor,
@@ -164,7 +172,17 @@ def build_occupancy(
         "geometry": geometry if isinstance(geometry, str) else "given",
         "mode": mode,
         "solid": solid,
-        "seeds": [list(seed) for seed in seeds],
+        "seeds": [[float(value) for value in seed] for seed in seeds],
+        "root": root,
+        "include": list(include),
+        "exclude": list(exclude),
+        "static_only": static_only,
+        "include_invisible": include_invisible,
+        "include_guides": include_guides,
+        "time": time,
+        "time_code": time_code,
+        "keep_shells": keep_shells,
+        "opened_with": stage_overrides(stage),
     }
     report = BuildReport(tuple(omissions), read.warnings, parameters)
     return Occupancy(cells, resolution, origin, report)

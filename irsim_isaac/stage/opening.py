@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from irsim_isaac.errors import StageError
+from irsim_isaac.stage.metrics import fix_metrics
 from irsim_isaac.stage.usd import Sdf, Tf, Usd, UsdGeom, UsdUtils
 
 __all__ = ["open_stage"]
@@ -21,6 +22,7 @@ def open_stage(
     up_axis: Literal["Y", "Z"] | None = None,
     variants: Mapping[str, str] | None = None,
     payloads: Literal["all", "none"] = "all",
+    fix_units: bool = False,
     strict: bool = False,
 ) -> Usd.Stage:
     """Open a USD file.
@@ -33,6 +35,8 @@ def open_stage(
         up_axis: The up axis, in place of what the file says.
         variants: Variant selections, ``"/prim/path:variant_set"`` to the variant's name.
         payloads: Whether payloads are loaded; unloaded ones are named in reports.
+        fix_units: Scale and turn what references and payloads bring in from layers in other
+            units or with another up axis, by ops of the session layer.
         strict: Refuse a stage whose composition has errors, such as a missing reference.
 
     Returns:
@@ -65,6 +69,8 @@ def open_stage(
         _override_units(stage, name, meters_per_unit, up_axis)
         for place, variant in (variants or {}).items():
             _select_variant(stage, name, place, variant)
+    if fix_units:
+        fix_metrics(stage)
     if strict and (errors := stage.GetCompositionErrors()):
         raise StageError(f"{name}: {_one_line(errors[0])} (one of {len(errors)})")
     return stage
