@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from irsim_isaac.robot import RobotSpec
     from irsim_isaac.stage.world import World
 
 __all__ = ["register"]
@@ -26,6 +29,10 @@ def world(
     robot: Annotated[
         str | None,
         typer.Option(help="A robot's name or file, in place of what the stage's starts say."),
+    ] = None,
+    start: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(help="x y yaw [m, rad]: where --robot starts, whatever the stage says."),
     ] = None,
     obstacles: Annotated[
         str, typer.Option(help="How standing obstacles are written: polygons, map or both.")
@@ -72,7 +79,6 @@ def world(
     from irsim_isaac.files import writing_directory
     from irsim_isaac.map import load_ros_map
     from irsim_isaac.stage.opening import open_stage
-    from irsim_isaac.stage.robots import robot_specs
     from irsim_isaac.stage.world import build_world, map_world
 
     for name, value, choices in (
@@ -97,9 +103,11 @@ def world(
     else:
         opened = open_stage(stage)
         with drawn_progress() as progress:
+            specs, starts = _robots(opened, robot, start)
             made = build_world(
                 opened,
-                robots=robot_specs(opened, robot=robot),
+                robots=specs,
+                starts=starts,
                 obstacles=obstacles,  # type: ignore[arg-type]  # checked above
                 mode=mode,  # type: ignore[arg-type]  # checked above
                 height=height,
@@ -122,6 +130,31 @@ def world(
         typer.echo(json.dumps(summary, indent=2))
     else:
         _tell(summary)
+
+
+def _robots(
+    stage: Any, robot: str | None, start: tuple[float, float, float] | None
+) -> tuple[Sequence[RobotSpec], dict[str, tuple[float, float, float]]]:
+    """Return the robots of a stage, or the one that was asked for, and where they start."""
+    from irsim_isaac.stage.robot_files import load_robot
+    from irsim_isaac.stage.robots import robot_specs
+
+    specs = robot_specs(stage, robot=robot)
+    if not specs and robot is not None:
+        specs = (load_robot(robot),)
+        if start is None:
+            raise typer.BadParameter(
+                f"--robot is '{robot}', and no prim of the stage says where a robot starts "
+                "(attribute 'irsim:robot'): give --start x y yaw"
+            )
+    if start is None:
+        return specs, {}
+    if len(specs) != 1:
+        raise typer.BadParameter(
+            f"--start was given and the stage has {len(specs)} robots, one was expected; "
+            "name one with --robot"
+        )
+    return specs, {specs[0].name: start}
 
 
 def _summary(made: World, path: Path) -> dict[str, Any]:

@@ -54,12 +54,7 @@ def _back(stage: Usd.Stage, tmp_path: Path, world: World) -> World:
     return build_world(open_stage(file), tolerance=0.0, bounds=bounds, step_time=world.step_time)
 
 
-def test_worlds_are_read_as_irsim_reads_them(path, monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib")
-    with pytest.MonkeyPatch.context() as patch:
-        # IR-SIM chooses a backend for the whole process when it is imported.
-        patch.setattr(matplotlib, "use", lambda *_args, **_options: None)
-        irsim = pytest.importorskip("irsim")
+def test_worlds_are_read_as_irsim_reads_them(path, irsim, monkeypatch):
     monkeypatch.chdir(path.parent)
     world = read_world(path)
     env = irsim.make(str(path), headless=True, log_level="ERROR")
@@ -108,6 +103,18 @@ def test_footprints_come_back_within_a_micrometre(path, tmp_path):
         cells = shapely.union_all([shapely.Polygon(ring) for ring in grid_polygons(world.grid)])
         assert found.area().symmetric_difference(cells).area < 1e-5
     assert (again.width, again.height, again.offset) == (world.width, world.height, world.offset)
+
+
+def test_what_comes_back_runs_in_the_real_irsim(path, irsim, tmp_path):
+    world = read_world(path)
+    again = _back(world_to_stage(world), tmp_path, world)
+    env = irsim.make(str(again.save(tmp_path)), headless=True, log_level="ERROR")
+    try:
+        for _ in range(20):
+            env.step()
+        assert [robot.name for robot in env.robot_list] == [spec.name for spec in world.robots]
+    finally:
+        env.end(0)
 
 
 def test_robots_come_back_with_starts_goals_and_lidars(path, tmp_path):

@@ -31,15 +31,6 @@ def warehouse() -> Usd.Stage:
     return open_stage(resource("data/warehouse.usda"))
 
 
-@pytest.fixture(scope="module")
-def irsim():
-    matplotlib = pytest.importorskip("matplotlib")
-    with pytest.MonkeyPatch.context() as patch:
-        # IR-SIM chooses a backend for the whole process when it is imported.
-        patch.setattr(matplotlib, "use", lambda *_args, **_options: None)
-        return pytest.importorskip("irsim")
-
-
 def _metres() -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -302,6 +293,20 @@ def test_the_command_writes_the_world_and_says_what_it_is(tmp_path, capsys):
     assert summary["robots"] == ["carrier"]
     content = yaml.safe_load((tmp_path / "out" / "world.yaml").read_text())
     assert len(content["obstacle"]) == summary["obstacles"]
+
+
+def test_the_command_puts_a_robot_where_the_stage_has_none(tmp_path, capsys):
+    stage = _metres()
+    _box(stage, "/Wall", (0.0, 2.0, 1.0), (4.0, 0.2, 2.0))
+    file = tmp_path / "wall.usda"
+    stage.GetRootLayer().Export(str(file))
+    command = ["world", str(file), "-o", str(tmp_path / "out")]
+    assert main([*command, "--robot", "jackal"]) == 2
+    assert "--start" in capsys.readouterr().err
+    assert main([*command, "--start", "1", "0", "0.5"]) == 2
+    assert main([*command, "--robot", "jackal", "--start", "1", "0", "0.5"]) == 0
+    (robot,) = yaml.safe_load((tmp_path / "out" / "world.yaml").read_text())["robot"]
+    assert (robot["name"], robot["state"]) == ("jackal", [1.0, 0.0, 0.5])
 
 
 def test_the_command_refuses_bad_input_in_one_line(tmp_path, capsys):

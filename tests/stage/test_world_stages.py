@@ -25,15 +25,6 @@ BEAMS = 180
 POSES = 100
 
 
-@pytest.fixture(scope="module")
-def irsim():
-    matplotlib = pytest.importorskip("matplotlib")
-    with pytest.MonkeyPatch.context() as patch:
-        # IR-SIM chooses a backend for the whole process when it is imported.
-        patch.setattr(matplotlib, "use", lambda *_args, **_options: None)
-        return pytest.importorskip("irsim")
-
-
 def test_the_worlds_of_all_public_stages_load_and_step(shared, irsim, tmp_path):
     loaded = 0
     for file in sorted((shared / "usd").rglob("*.usd*")):
