@@ -74,6 +74,10 @@ def map_stage(
     no_payloads: Annotated[
         bool, typer.Option("--no-payloads", help="Do not load payloads.")
     ] = False,
+    fix_units: Annotated[
+        bool,
+        typer.Option("--fix-units", help="Scale and turn references from layers in other units."),
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a stage with missing references.")
     ] = False,
@@ -84,7 +88,7 @@ def map_stage(
     """Write a stage as an occupancy map: map.yaml and map.png, as ROS reads them."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.files import writing_directory
-    from irsim_isaac.stage import build_occupancy, open_stage
+    from irsim_isaac.stage import build_floors, open_stage
 
     _check("--geometry", geometry, ("visual", "collision", "both"))
     _check("--solid", solid, ("unknown", "occupied"))
@@ -96,30 +100,28 @@ def map_stage(
         up_axis=up_axis,  # type: ignore[arg-type]  # checked above
         variants=dict(_split_variant(text) for text in variant or ()),
         payloads="none" if no_payloads else "all",
+        fix_units=fix_units,
         strict=strict,
     )
     floors = floor or [0.0]
     with drawn_progress() as progress:
-        made = [
-            build_occupancy(
-                opened,
-                resolution=resolution,
-                height=height if lidar_height is None else lidar_height,
-                floor=level,
-                bounds=bounds,
-                geometry=geometry,  # type: ignore[arg-type]  # checked above
-                mode="band" if lidar_height is None else "lidar",
-                solid=solid,  # type: ignore[arg-type]  # checked above
-                seeds=[_split_point(text) for text in seed or ()],
-                root=root,
-                include=include or (),
-                exclude=exclude or (),
-                static_only=not moving,
-                time=time,
-                progress=progress,
-            )
-            for level in floors
-        ]
+        made = build_floors(
+            opened,
+            floors,
+            resolution=resolution,
+            height=height if lidar_height is None else lidar_height,
+            bounds=bounds,
+            geometry=geometry,
+            mode="band" if lidar_height is None else "lidar",
+            solid=solid,
+            seeds=[_split_point(text) for text in seed or ()],
+            root=root,
+            include=include or (),
+            exclude=exclude or (),
+            static_only=not moving,
+            time=time,
+            progress=progress,
+        )
     names = [""] if len(floors) == 1 else [f"floor_{level:g}" for level in floors]
     with writing_directory(output) as folder:
         for occupancy, name in zip(made, names, strict=True):

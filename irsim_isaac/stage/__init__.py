@@ -21,6 +21,7 @@ from irsim_isaac.stage.robots import (
 )
 from irsim_isaac.stage.scene import world_to_stage
 from irsim_isaac.stage.state import object_state, world_state
+from irsim_isaac.stage.survey import StageSurvey, survey_stage
 from irsim_isaac.stage.units import StageUnits, gf_quaternion, quaternion_xyzw, stage_units
 from irsim_isaac.stage.wheeled import WheeledRobot, add_wheeled_robot
 from irsim_isaac.stage.world import World, build_world, map_world
@@ -35,6 +36,7 @@ __all__ = [
     "Obstacle",
     "Obstacles",
     "Part",
+    "StageSurvey",
     "StageUnits",
     "WheeledRobot",
     "World",
@@ -66,6 +68,7 @@ __all__ = [
     "stage_overrides",
     "stage_units",
     "start_pose",
+    "survey_stage",
     "world_state",
     "world_to_stage",
 ]

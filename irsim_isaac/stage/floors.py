@@ -49,7 +49,9 @@ def build_floors(
     if not floors or any(b <= a for a, b in pairwise(floors)):
         raise StageError(f"floors are {list(floors)}, rising heights in metres were expected")
     reading = {key: value for key, value in options.items() if key in READING}
-    ramps = _ramps(read_geometry(stage, static_only=True, **reading), floors)
+    ramps: list[tuple[str, int]] = []
+    if len(floors) > 1:
+        ramps = _ramps(read_geometry(stage, static_only=True, **reading), floors)
     found = []
     for index, floor in enumerate(floors):
         made = build_occupancy(stage, floor=floor, progress=progress, **options)

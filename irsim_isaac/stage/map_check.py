@@ -9,6 +9,7 @@ import numpy as np
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
+from irsim_isaac.stage.geometry import Progress
 from irsim_isaac.stage.usd import Usd
 
 __all__ = ["MapCheck", "check_map", "stage_overrides"]
@@ -70,12 +71,15 @@ def stage_overrides(stage: Usd.Stage) -> dict[str, object]:
     return found
 
 
-def check_map(occupancy: Occupancy, stage: Usd.Stage) -> MapCheck:
+def check_map(
+    occupancy: Occupancy, stage: Usd.Stage, *, progress: Progress | None = None
+) -> MapCheck:
     """Tell whether a map still is what its stage gives.
 
     Args:
         occupancy: A map, as ``load_ros_map`` gives it.
         stage: The stage, opened as it was for the map.
+        progress: Called as ``progress(done, total, what)``.
 
     Returns:
         The comparison of digests and of cells.
@@ -101,7 +105,7 @@ def check_map(occupancy: Occupancy, stage: Usd.Stage) -> MapCheck:
     if options.get("bounds") is None:
         options.pop("bounds", None)
     try:
-        made = build_occupancy(stage, **options)
+        made = build_occupancy(stage, progress=progress, **options)
     except StageError as error:
         raise StageError(f"the stage no longer gives a map: {error}") from error
     digest = str(made.report.parameters["digest"])
