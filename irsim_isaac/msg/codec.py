@@ -141,14 +141,18 @@ def _builtin(value: Any) -> Any:
 
 
 def _independent(value: Any) -> Any:
-    """Return a copy of built-in values that shares no list and no dictionary."""
+    """Return built-in values that share no list and no dictionary with the given ones."""
     if value.__class__ is dict:
-        return {key: _independent(item) for key, item in value.items()}
-    if value.__class__ is list:
-        if value and value[0].__class__ in (list, dict):
-            return [_independent(item) for item in value]
-        return value.copy()
-    return value
+        copy = value.copy()
+        for key, item in value.items():
+            if item.__class__ in (list, dict):
+                copy[key] = _independent(item)
+        return copy
+    if value.__class__ is not list:
+        return value
+    if value and value[0].__class__ in (list, dict):
+        return [_independent(item) for item in value]
+    return value.copy()
 
 
 # ------------------------------------------------------------------ text

@@ -97,7 +97,7 @@ def same(ours, theirs):
     assert repr(ours.to_dict()) == repr(theirs.to_dict())
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(stand_ins(), st.floats(0, 100), st.integers(0, 999))
 def test_odometry_of_an_object(obj, stamp, seq):
     same(
@@ -106,7 +106,7 @@ def test_odometry_of_an_object(obj, stamp, seq):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(stand_ins(), st.booleans())
 def test_state_of_an_object(obj, use_inf):
     ours = msg.ObjectState.from_object(obj, stamp=1.5, seq=3, use_inf=use_inf)
@@ -127,7 +127,7 @@ def _tell_nan_as_ours(ours, theirs):
         other.ranges[lost] = np.nan
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(stand_ins(), st.sampled_from([3, 5, 10]))
 def test_state_of_an_environment(obj, count):
     env = SimpleNamespace(
@@ -145,7 +145,7 @@ def test_state_of_an_environment(obj, count):
         assert len(getattr(ours, name)) == len(getattr(theirs, name))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(sensors(), st.none() | texts)
 def test_scan_of_a_sensor(sensor, frame):
     same(
@@ -160,7 +160,7 @@ def test_contact_of_a_report(report):
     same(msg.ContactState.from_report(report), real.ContactState.from_report(report))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(numbers, min_size=4, max_size=4), st.floats(-100, 100))
 def test_quaternions(values, yaw):
     same(msg.Quaternion.from_yaw(yaw), real.Quaternion.from_yaw(yaw))
