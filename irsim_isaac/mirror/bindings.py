@@ -112,6 +112,9 @@ class Binding:
 
     def tilt(self, odom: Odometry) -> float:
         """Return how far a right body leans from upright [rad], from 0 to pi."""
+        q = odom.pose.pose.orientation
+        if q.x == 0.0 and q.y == 0.0 and self.up_axis == "Z":
+            return 0.0
         x, y, z, _ = _normal(odom.pose.pose.orientation)
         across = y if self.up_axis == "Z" else z
         cosine = 1.0 - 2.0 * (x * x + across * across)
@@ -138,6 +141,8 @@ class Binding:
 
     def to_left(self, odom: Odometry) -> Odometry:
         """Return the left object's odometry by the right one's: planar, upright, z zero."""
+        if self._plain and _level(odom, _FLAT):
+            return odom
         x, y, yaw = self.left_pose(odom)
         twist = odom.twist.twist
         vx, vy, w = self._planar_twist(twist)
@@ -244,11 +249,15 @@ class Binding:
         return message
 
 
-def _level(odom: Odometry, present: Odometry) -> bool:
-    """Tell whether a body is upright and already at the height that its odometry says."""
-    there, here = present.pose.pose, odom.pose.pose
-    q = there.orientation
-    return q.x == 0.0 and q.y == 0.0 and there.position.z == here.position.z
+def _level(odom: Odometry, other: Odometry) -> bool:
+    """Tell whether both bodies are upright and at one height."""
+    here, there = odom.pose.pose, other.pose.pose
+    p, q = here.orientation, there.orientation
+    upright = p.x == 0.0 and p.y == 0.0 and q.x == 0.0 and q.y == 0.0
+    return upright and here.position.z == there.position.z
+
+
+_FLAT = Odometry()
 
 
 def _normal(q: Quaternion) -> tuple[float, float, float, float]:
