@@ -16,6 +16,7 @@ from irsim_isaac.lidar.generic_model_output import (
     Modality,
     MotionCompensationState,
 )
+from irsim_isaac.lidar.grid_casting import GridCaster
 from irsim_isaac.lidar.isaac_producers import (
     ScanMetadata,
     array_message,
@@ -34,6 +35,13 @@ from irsim_isaac.lidar.other_sources import (
     scan_from_rotating_lidar,
 )
 from irsim_isaac.lidar.profile import LidarProfile, lidar_profiles
+from irsim_isaac.lidar.ray_casting import (
+    MovingBody,
+    RayCaster,
+    measured,
+    pose_matrix,
+    sensor_beams,
+)
 from irsim_isaac.lidar.returns import ReturnSelection, Strategy
 from irsim_isaac.lidar.scan import Producer, scan_from_gmo
 
@@ -45,10 +53,13 @@ __all__ = [
     "FrameAtTime",
     "FrameOfReference",
     "GenericModelOutput",
+    "GridCaster",
     "LidarProfile",
     "Modality",
     "MotionCompensationState",
+    "MovingBody",
     "Producer",
+    "RayCaster",
     "ReturnSelection",
     "Ros2LaserScanMessage",
     "Ros2LaserScanMessageImpl",
@@ -62,12 +73,15 @@ __all__ = [
     "gmo_from_scan_buffer",
     "graph_message",
     "lidar_profiles",
+    "measured",
+    "pose_matrix",
     "profile_beside",
     "read_frames",
     "scan_from_flat_scan",
     "scan_from_gmo",
     "scan_from_raycast",
     "scan_from_rotating_lidar",
+    "sensor_beams",
     "srtx_message",
     "write_frames",
 ]

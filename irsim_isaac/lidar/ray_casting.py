@@ -1,7 +1,8 @@
 """Lidar rays against triangle meshes.
 
-What never moves is one mesh, built once. What moves is a second one whose points are carried
-along and whose tree is refitted. Meshes are float32 about a centre of their own, so that a
+What never moves is one mesh, built once; of a large one, planar scans are cast at the layer of
+its triangles that they can meet. What moves is a second mesh whose points are carried along and
+whose tree is refitted. Meshes are float32 about a centre of their own, so that a
 scene far from the origin keeps its precision.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,22 @@ else:
 
 wp.set_module_options({"enable_backward": False})
 
-_LEAF = 4
+_LEAF = 2
 """Triangles in a leaf of the tree: fewer boxes to visit without testing many triangles."""
+
+_LARGE = 50_000
+"""Triangles of a scene from which on a layer of it is worth a tree of its own."""
+
+_LAYER = 0.2
+"""How far up and down the beams of a planar scan may reach altogether [m]."""
+
+_MARGIN = 0.01
+"""How much higher and lower a layer is [m], so that it serves a lidar that trembles."""
+
+_LAYERS_KEPT = 8
+
+Extent: TypeAlias = tuple[list[float], list[float]]
+"""The least and the greatest of each part of the directions of a sensor's beams."""
 
 _NOBODY = -1
 _MISS = math.inf
@@ -231,14 +246,18 @@ class RayCaster:
             if len(fixed_points)
             else np.zeros(3)
         )
-        self._fixed = self._mesh(fixed_points - self._centre, fixed_triangles)
+        self._points = fixed_points - self._centre
+        self._triangles = fixed_triangles
+        self._fixed = self._mesh(self._points, fixed_triangles)
+        self._heights: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+        self._layers: dict[tuple[float, float], Any] = {}
         self._index = {body.name: index for index, body in enumerate(bodies)}
         if len(self._index) != len(bodies):
             raise ScanError("two moving bodies have one name; names must be unique")
         self._poses = np.tile(np.eye(4), (len(bodies), 1, 1))
         self._moving: Any = None
         self._owners = self._array(np.zeros(1, np.int32), wp.int32)
-        self._beams: dict[int, tuple[npt.NDArray[np.float64], Any, Any]] = {}
+        self._beams: dict[int, tuple[npt.NDArray[np.float64], Any, Any, Extent]] = {}
         meshes = [_checked_mesh(body.points, body.triangles, body.name) for body in bodies]
         if any(len(faces) for _, faces in meshes):
             self._add_bodies(meshes)
@@ -299,11 +318,16 @@ class RayCaster:
         """
         matrix = np.asarray(pose, dtype=np.float64)
         directions, buffer = self._sensor(beams)
+        scene = self._scene(own)
+        if len(self._triangles) > _LARGE:
+            layer = self._layer(beams, matrix, range_max)
+            if layer is not None:
+                scene[0] = layer.id
         launch(
             _scan_kernel,
             len(directions),
             [
-                *self._scene(own),
+                *scene,
                 wp.vec3(*(matrix[:3, 3] - self._centre)),
                 wp.mat33(*matrix[:3, :3].ravel()),
                 directions,
@@ -360,7 +384,11 @@ class RayCaster:
         return wp.array(values, dtype=dtype, device=self._device)
 
     def _mesh(
-        self, points: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32]
+        self,
+        points: npt.NDArray[np.float64],
+        triangles: npt.NDArray[np.int32],
+        *,
+        tree: Literal["sah", "lbvh"] = "sah",
     ) -> Any | None:
         if not len(triangles):
             return None
@@ -369,10 +397,40 @@ class RayCaster:
             "indices": self._array(np.ascontiguousarray(triangles).ravel(), wp.int32),
         }
         try:
-            return wp.Mesh(**arrays, bvh_constructor="sah", bvh_leaf_size=_LEAF)
+            return wp.Mesh(**arrays, bvh_constructor=tree, bvh_leaf_size=_LEAF)
         except TypeError:
             # The Warp of Isaac Sim 5 chooses its own leaves.
             return wp.Mesh(**arrays)
+
+    def _layer(
+        self, beams: npt.NDArray[np.float64], pose: npt.NDArray[np.float64], range_max: float
+    ) -> Any | None:
+        """Return a mesh of every triangle that a scan can meet, where that is a thin layer."""
+        least, greatest = self._beams[id(beams)][3]
+        here = float(pose[2, 3] - self._centre[2])
+        low = high = here
+        # No beam rises faster than its parts along the axes at most do together.
+        for share, small, large in zip(pose[2, :3].tolist(), least, greatest, strict=True):
+            low += range_max * min(0.0, share * small, share * large)
+            high += range_max * max(0.0, share * small, share * large)
+        if not high - low <= _LAYER:
+            return None
+        for (bottom, top), mesh in self._layers.items():
+            if bottom <= low and high <= top:
+                return mesh
+        if self._heights is None:
+            corners = self._points[:, 2][self._triangles]
+            self._heights = corners.min(axis=1), corners.max(axis=1)
+        bottom, top = low - _MARGIN, high + _MARGIN
+        met = (self._heights[0] <= top) & (self._heights[1] >= bottom)
+        if len(self._layers) == _LAYERS_KEPT:
+            self._layers.pop(next(iter(self._layers)))
+        # Where nothing lies in the layer, one triangle of the scene stands for it.
+        chosen = self._triangles[met] if met.any() else self._triangles[:1]
+        # All of a layer lies side by side, where sorting along a curve makes the better tree.
+        mesh = self._mesh(*_used(self._points, chosen), tree="lbvh")
+        self._layers[bottom, top] = mesh
+        return mesh
 
     def _add_bodies(
         self, meshes: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
@@ -425,9 +483,19 @@ class RayCaster:
             )
             buffer = wp.empty(directions.shape[0], dtype=wp.float32, device=self._device)
             # The beams are kept with them, so that their id stays theirs.
-            known = (beams, directions, buffer)
+            flat = beams.reshape(-1, 3)
+            extent = (flat.min(axis=0).tolist(), flat.max(axis=0).tolist())
+            known = (beams, directions, buffer, extent)
             self._beams[id(beams)] = known
         return known[1], known[2]
+
+
+def _used(
+    points: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """Return a mesh without the points that it does not use."""
+    used, renumbered = np.unique(triangles, return_inverse=True)
+    return points[used], renumbered.reshape(-1, 3).astype(np.int32)
 
 
 def _checked_mesh(

@@ -173,6 +173,24 @@ def test_a_scene_far_away_is_as_exact_as_one_here() -> None:
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
+def test_planar_scans_of_a_large_scene_are_those_of_all_of_it() -> None:
+    """Cast at a layer of the scene or at the whole, level, trembling and tilted: the same."""
+    random = np.random.default_rng(11)
+    points, faces = soup(random, 60_000, spread=20.0)
+    caster = RayCaster(points, faces)
+    beams = sensor_beams(np.linspace(-math.pi, math.pi, 500, endpoint=False))
+    for height, tilt in ((0.0, 0.0), (0.01, 1e-4), (5.0, 0.0), (-3.0, 0.002), (1.0, 0.3)):
+        for _ in range(3):
+            pose = pose_matrix(*random.uniform(-5, 5, 2), height, pitch=tilt, yaw=1.0)
+            found = caster.scan(beams, pose, range_max=30.0)[0]
+            directions = beams[0] @ pose[:3, :3].T
+            every = caster.cast(np.tile(pose[:3, 3], (500, 1)), directions, range_max=30.0)
+            np.testing.assert_array_equal(np.isinf(found), np.isinf(every))
+            hit = np.isfinite(every)
+            np.testing.assert_allclose(found[hit], every[hit], rtol=1e-5, atol=1e-5)
+    assert (caster.scan(beams, pose_matrix(0.0, 0.0, 90.0), range_max=30.0) == np.inf).all()
+
+
 def test_what_is_out_of_reach_is_missed() -> None:
     caster = RayCaster(*box((2.0, -1.0, -1.0), (3.0, 1.0, 1.0)))
     start, toward = [[0.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]]
