@@ -272,6 +272,50 @@ def astar() -> Iterator[Row]:
     )
 
 
+class _Robot:
+    """What sampling planners read of a robot."""
+
+    original_geometry = Point(0, 0).buffer(0.2)
+    radius = 0.2
+
+
+@benchmark("planner_runs")
+def planners() -> Iterator[Row]:
+    with contextlib.redirect_stdout(io.StringIO()):
+        from irsim.lib import path_planners
+        from irsim.util.random import set_seed
+    grid = np.zeros((40, 40))
+    grid[12, :30] = grid[26, 10:] = 100
+    ours, theirs = _both(grid, 0.25)
+    column = (np.array([[1.0], [1.0], [0.0]]), np.array([[9.0], [9.0], [0.0]]))
+    row = ([1.0, 1.0, 0.0], [9.0, 9.0, 0.0])
+    kinds: dict[str, tuple[Callable[[Any], Any], Any]] = {
+        "AStar": (path_planners.AStarPlanner, (column[0][:2], column[1][:2])),
+        "JPS": (path_planners.JPSPlanner, (column[0][:2], column[1][:2])),
+        "RRT": (lambda map_: path_planners.RRT(map_, _Robot(), max_iter=2000), row),
+        "RRTStar": (lambda map_: path_planners.RRTStar(map_, _Robot(), max_iter=1000), row),
+        "PRM": (lambda map_: path_planners.PRMPlanner(map_, 0.2, n_sample=200), column),
+    }
+
+    def plan(name: str, map_: Any) -> Any:
+        make, ends = kinds[name]
+        set_seed(3)
+        options = {"rng": np.random.default_rng(3)} if name == "PRM" else {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            return make(map_).planning(*ends, show_animation=False, **options)
+
+    for name in kinds:
+        found = [plan(name, map_) is not None for map_ in (ours, theirs)]
+        yield compare(
+            f"planner_runs/{name}",
+            lambda name=name: plan(name, ours),
+            lambda name=name: plan(name, theirs),
+            peer_name=PEER,
+            runs=5,
+            note=f"whole runs; a path found on ours: {found[0]}, on the peer's: {found[1]}",
+        )
+
+
 @benchmark("downsample_4000_to_2000")
 def coarser() -> Iterator[Row]:
     with contextlib.redirect_stdout(io.StringIO()):
