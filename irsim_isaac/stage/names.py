@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["GOAL_ATTRIBUTE", "NAME_ATTRIBUTE", "ROBOT_ATTRIBUTE", "object_names"]
+__all__ = [
+    "BOUNDS_ATTRIBUTE",
+    "GOAL_ATTRIBUTE",
+    "NAME_ATTRIBUTE",
+    "ROBOT_ATTRIBUTE",
+    "object_names",
+]
 
 NAME_ATTRIBUTE = "irsim:name"
 """On any prim: it and all below it are one object, and this is what it is called."""
 
 ROBOT_ATTRIBUTE = "irsim:robot"
 """On the prim where a robot starts: the robot, by a name or path that ``load_robot`` takes."""
+
+BOUNDS_ATTRIBUTE = "irsim:bounds"
+"""On the default prim: x_min, y_min, x_max, y_max of the world [m], z up."""
 
 GOAL_ATTRIBUTE = "irsim:goal_of"
 """On a prim without a shape: where the robot of this name is to go."""

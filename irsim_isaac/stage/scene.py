@@ -13,7 +13,7 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.stage.footprints import cells_area, simple_polygons
-from irsim_isaac.stage.names import GOAL_ATTRIBUTE, NAME_ATTRIBUTE
+from irsim_isaac.stage.names import BOUNDS_ATTRIBUTE, GOAL_ATTRIBUTE, NAME_ATTRIBUTE
 from irsim_isaac.stage.obstacles import Obstacle, Ring, placed
 from irsim_isaac.stage.triangulation import triangulate
 from irsim_isaac.stage.usd import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
@@ -50,7 +50,12 @@ def world_to_stage(world: World, *, obstacle_height: float = 1.0) -> Usd.Stage:
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
-    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
+    top = UsdGeom.Xform.Define(stage, "/World").GetPrim()
+    stage.SetDefaultPrim(top)
+    x, y = world.offset
+    top.CreateAttribute(BOUNDS_ATTRIBUTE, Sdf.ValueTypeNames.Double4).Set(
+        Gf.Vec4d(x, y, x + world.width, y + world.height)
+    )
     scene = UsdPhysics.Scene.Define(stage, "/World/PhysicsScene")
     scene.CreateGravityDirectionAttr(Gf.Vec3f(0.0, 0.0, -1.0))
     scene.CreateGravityMagnitudeAttr(_GRAVITY)

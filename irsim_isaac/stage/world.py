@@ -20,6 +20,7 @@ from irsim_isaac.files import write_bytes, write_text
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
+from irsim_isaac.stage.names import BOUNDS_ATTRIBUTE
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, merged_obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.provenance import geometry_digest
@@ -165,7 +166,9 @@ class World:
             section["acce"] = rates
         goals = self.goals.get(spec.name, ())
         if goals:
-            section["goal"] = [list(goal) for goal in goals] if len(goals) > 1 else list(goals[0])
+            # One list more than one would think: IR-SIM takes the outer one for one of objects.
+            way = [list(goal) for goal in goals]
+            section["goal"] = [way] if len(way) > 1 else way[0]
         if spec.lidars:
             section["sensors"] = [_lidar(mount) for mount in spec.lidars]
         return section
@@ -230,8 +233,9 @@ def build_world(
         lidar_height: The plane above the floor [m] for ``"lidar"``; without it that of the
             first lidar of the first robot.
         floor: The height of the floor [m].
-        bounds: x_min, y_min, x_max, y_max [m]; without them those of the grid, else of what is
-            in the band.
+        bounds: x_min, y_min, x_max, y_max [m]; without them those of the grid, else what the
+            attribute ``irsim:bounds`` of the stage's default prim says, else of what is in the
+            band.
         geometry: Which surfaces to read, or surfaces that were read.
         seeds: Places [m] known to be inside rooms; those where robots start are taken too.
         tolerance: How far a simplified outline may lie from the exact one [m].
@@ -284,10 +288,11 @@ def build_world(
             bounds=bounds,
             geometry=surfaces,
         )
-    if bounds is not None:
-        extent = bounds
-    elif grid is not None:
+    told = bounds or _told_bounds(stage)
+    if bounds is None and grid is not None:
         extent = _grid_bounds(grid)
+    elif told is not None:
+        extent = told
     else:
         where = f"{stage.GetRootLayer().identifier}: {band[0]:g} m to {band[1]:g} m above the floor"
         extent = _bounds(found.obstacles, places, specs, where)
@@ -418,6 +423,15 @@ def _grid_bounds(grid: Occupancy) -> tuple[float, float, float, float]:
             f"the grid is turned by {yaw:g} rad, IR-SIM's maps have none: resample it first"
         )
     return x, y, x + grid.width, y + grid.height
+
+
+def _told_bounds(stage: Usd.Stage) -> tuple[float, float, float, float] | None:
+    prim = stage.GetDefaultPrim()
+    attribute = prim.GetAttribute(BOUNDS_ATTRIBUTE) if prim else None
+    if attribute is None or not attribute.HasAuthoredValue():
+        return None
+    x_min, y_min, x_max, y_max = (float(value) for value in attribute.Get())
+    return x_min, y_min, x_max, y_max
 
 
 def _bounds(
