@@ -60,7 +60,8 @@ class IsaacEngine:
 
     Args:
         isaac: The interface to this Isaac Sim.
-        stage: The open stage; the simulation must be playing or paused.
+        stage: The open stage; the simulation must be playing or paused. Isaac Sim authors on
+            prims that it gives access to: the edit target is to be a layer of ours.
         render_every: How many physics steps make a frame; 0 for no frames at all.
         rendered: Called after each frame.
 
@@ -86,7 +87,9 @@ class IsaacEngine:
         self._paths = _body_paths(stage)
         self._index = {path: index for index, path in enumerate(self._paths)}
         self._bodies = isaac.bodies(self._paths) if self._paths else None
-        self._articulations: dict[str, Articulation] = {}
+        self._articulations = {
+            chain.root: isaac.articulation(chain.root) for chain in self._chains if chain.joints
+        }
         self._states: dict[str, BodyState] | None = None
         self.mass_centres: dict[str, Floats] = {}
         if self._bodies is not None:
@@ -270,7 +273,7 @@ class IsaacEngine:
 
     def _articulation(self, chain: _Chain) -> Articulation:
         if chain.root not in self._articulations:
-            self._articulations[chain.root] = self._isaac.articulation(chain.root)
+            raise SimulatorError(f"isaac: the articulation {chain.root} has no joint that moves")
         return self._articulations[chain.root]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from irsim_isaac.errors import ScanError, SimulatorError
 from irsim_isaac.kit.events import on_stage
+from irsim_isaac.kit.layer import OwnLayer
 from irsim_isaac.kit.mapping import open_stage
 from irsim_isaac.kit.versions import Frames, IsaacSim, isaac_sim
 from irsim_isaac.lidar import GenericModelOutput, LidarProfile, ScanAssembler
@@ -81,6 +82,7 @@ class RtxLidar:
         self._mount = mount
         self._assembling = dict(assembling)
         self._frames: Frames | None = None
+        self._layer: OwnLayer | None = None
         self._scan: LaserScan | None = None
         self._polls = self._missing = self._bad = 0
         self._last_error = ""
@@ -187,20 +189,26 @@ class RtxLidar:
     def _attach(self) -> None:
         from irsim_isaac.stage import lidar_profile
 
-        prim = open_stage().GetPrimAtPath(self._path)
+        stage = open_stage()
+        prim = stage.GetPrimAtPath(self._path)
         if not prim or prim.GetTypeName() != _OMNI_LIDAR:
             found = f"a prim of type '{prim.GetTypeName()}'" if prim else "no prim"
             raise SimulatorError(f"lidar {self._path}: found {found}, expected an {_OMNI_LIDAR}")
         self._assembler = ScanAssembler(
             lidar_profile(prim), frame_id=self._frame_id, **self._assembling
         )
-        self._frames = self._isaac.frames(self._path)
+        self._layer = OwnLayer(stage)
+        with self._layer.editing():
+            self._frames = self._isaac.frames(self._path)
         self._scan = None
 
     def _detach(self) -> None:
         if self._frames is not None:
             self._frames.close()
             self._frames = None
+        if self._layer is not None:
+            self._layer.remove()
+            self._layer = None
 
     def _take_up(self) -> None:
         """Attach to the lidar of the stage that has opened, if it has one there."""

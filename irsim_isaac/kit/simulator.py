@@ -13,6 +13,7 @@ from irsim_isaac.errors import SimulatorError
 from irsim_isaac.kit.application import open_file, play_from_start, stop
 from irsim_isaac.kit.engine import IsaacEngine
 from irsim_isaac.kit.events import kept, on_stage
+from irsim_isaac.kit.layer import OwnLayer
 from irsim_isaac.kit.lidar import RtxLidar
 from irsim_isaac.kit.mapping import open_stage
 from irsim_isaac.kit.versions import Undo, isaac_sim
@@ -93,7 +94,7 @@ class IsaacSimulator(PhysxSimulator):
         self._drive_kind = drive
         self._with_rtx = lidar == "rtx" and any(robot.lidars for robot in robots)
         self._live: Any = None
-        self._layer: Any = None
+        self._layer: OwnLayer | None = None
         self._lidars: dict[str, list[RtxLidar]] = {}
         self._guards: list[Undo] = []
         self._step_count = 0
@@ -146,22 +147,20 @@ class IsaacSimulator(PhysxSimulator):
             raise SimulatorError("isaac: it runs by itself and cannot be stepped")
         return super().step(commands)
 
-    def _open(self, path: str | os.PathLike[str]) -> Any:
-        """Return the live stage, with a layer of our own to write to."""
-        from pxr import Sdf, Usd
-
+    def _prepare(self, path: str | os.PathLike[str], starts: Mapping[str, StartPose]) -> None:
         stop()
         self._live = open_stage()
-        self._layer = Sdf.Layer.CreateAnonymous("irsim_isaac.usda")
-        self._live.GetSessionLayer().subLayerPaths.insert(0, self._layer.identifier)
-        self._target = self._live.GetEditTarget()
-        self._live.SetEditTarget(Usd.EditTarget(self._layer))
+        self._layer = OwnLayer(self._live)
+        with self._layer.editing():
+            super()._prepare(path, starts)
+
+    def _open(self, path: str | os.PathLike[str]) -> Any:
+        """Return the live stage; the layer of our own is its edit target by now."""
         return self._live
 
     def _written(self, stage: Any) -> None:
         """Set the physics step and take up the lidars, once everything is in the layer."""
         self._isaac.set_physics_step_time(self._sub_step)
-        stage.SetEditTarget(self._target)
         found = self._isaac.physics_step_time()
         if abs(found - self._sub_step) > 1e-6 * self._sub_step:
             raise SimulatorError(
@@ -193,7 +192,7 @@ class IsaacSimulator(PhysxSimulator):
         return lidars
 
     def _start_engine(self) -> Any:
-        if self._live is None:
+        if self._live is None or self._layer is None:
             raise SimulatorError("isaac: the stage that it was made on is closed")
         self._starting = True
         try:
@@ -205,7 +204,8 @@ class IsaacSimulator(PhysxSimulator):
         frames = 0
         if self._with_rtx and self._drive_kind == "step":
             frames = max(1, round(1.0 / (_FRAME_RATE * self._sub_step)))
-        return IsaacEngine(self._isaac, self._live, render_every=frames, rendered=self._poll)
+        with self._layer.editing():
+            return IsaacEngine(self._isaac, self._live, render_every=frames, rendered=self._poll)
 
     def _restart(self, seed: int) -> None:
         super()._restart(seed)
@@ -286,9 +286,7 @@ class IsaacSimulator(PhysxSimulator):
         super()._release()
         if self._live is not None:
             stop()
-            if self._layer is not None:
-                self._live.GetSessionLayer().subLayerPaths.remove(self._layer.identifier)
-            if self._live.GetEditTarget().GetLayer() == self._layer:
-                self._live.SetEditTarget(self._target)
+        if self._layer is not None:
+            self._layer.remove()
         self._live = None
         self._layer = None

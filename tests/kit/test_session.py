@@ -36,6 +36,7 @@ def test_a_session_mirrors_ir_sim_maps_by_lidar_and_leaves_nothing(
     headless.enable()
     stage = headless.open_stage(STAGE)
     session = list(stage.GetSessionLayer().subLayerPaths)
+    written = stage.GetRootLayer().ExportToString()
     given = {"robots": robot_specs(stage), "starts": robot_starts(stage), "step_time": "1/60"}
     # IR-SIM leads; its own lidar of 3200 beams is not what is looked at here.
     blind = [replace(robot, lidars=()) for robot in robot_specs(stage)]
@@ -72,6 +73,7 @@ def test_a_session_mirrors_ir_sim_maps_by_lidar_and_leaves_nothing(
     follower.reset()
     assert follower.step({}).header.seq == 1
 
+    assert stage.GetRootLayer().ExportToString() == written
     headless.open_stage(STAGE)
     with pytest.raises(SimulatorError, match="the stage that it was made on is closed"):
         follower.step({})

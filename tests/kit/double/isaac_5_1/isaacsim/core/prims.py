@@ -43,6 +43,9 @@ class RigidPrim(_Prims):
     ) -> None:
         super().__init__(prim_paths_expr)
         assert not reset_xform_properties, "the prims of the stage would be rewritten"
+        stage = omni.usd.get_context().get_stage()
+        for path in self._paths:
+            stage.GetPrimAtPath(path).AddAppliedSchema("PhysxRigidBodyAPI")
 
     def get_world_poses(
         self, indices: Any = None, clone: bool = True, usd: bool = True

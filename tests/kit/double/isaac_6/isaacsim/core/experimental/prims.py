@@ -53,6 +53,9 @@ class RigidPrim(_Prims):
         max_contact_count: int = 0,
     ) -> None:
         super().__init__(paths, reset_xform_op_properties)
+        stage = omni.usd.get_context().get_stage()
+        for path in self.paths:
+            stage.GetPrimAtPath(path).AddAppliedSchema("PhysxRigidBodyAPI")
 
     def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         if not world.valid:

@@ -7,6 +7,7 @@ from typing import Any
 import omni.replicator.core as rep
 import omni.usd
 import warp as wp
+from pxr import Sdf
 
 
 class LidarSensor:
@@ -23,6 +24,10 @@ class LidarSensor:
             raise ValueError(f"Prim at {path} is not an 'OmniLidar' prim")
         if "OmniSensorGenericLidarCoreAPI" not in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
             raise ValueError(f"Prim at {path} does not have the schema")
+        prim.CreateAttribute(
+            "_replicator:rendervar:GenericModelOutput:channels",
+            Sdf.ValueTypeNames.StringArray,
+        ).Set(["NONE"])
         self._texture: Any = rep.create.render_product(path, (300, 300))
         self._annotators: dict[str, Any] = {}
         for name in [annotators] if isinstance(annotators, str) else annotators or []:
