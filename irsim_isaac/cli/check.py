@@ -1,4 +1,4 @@
-"""``irsim-isaac check``: whether a map still is what its stage gives."""
+"""``irsim-isaac check``: whether a map or a world still is what its stage gives."""
 
 from __future__ import annotations
 
@@ -24,20 +24,26 @@ def register(app: typer.Typer) -> None:
 
 def check(
     map_file: Annotated[
-        Path, typer.Argument(metavar="MAP", help="The map, its YAML file or its folder.")
+        Path,
+        typer.Argument(metavar="MAP", help="A map or a world, its YAML file or its folder."),
     ],
     stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON.")
     ] = False,
 ) -> None:
-    """Say whether a map still is that stage; exit with 1 where it is not."""
+    """Say whether a map or a world still is that stage; exit with 1 where it is not."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.errors import StageError
     from irsim_isaac.map import load_ros_map
     from irsim_isaac.stage import check_map, open_stage
 
-    path = map_file / "map.yaml" if map_file.is_dir() else map_file
+    path = map_file
+    if map_file.is_dir():
+        path = map_file / ("map.yaml" if (map_file / "map.yaml").exists() else "world.yaml")
+    if _is_world(path):
+        _check_world(path, stage, json_output)
+        return
     occupancy = load_ros_map(path)
     with_options = occupancy.report.parameters.get("opened_with") or {}
     if not isinstance(with_options, dict):
@@ -51,6 +57,41 @@ def check(
         typer.echo(f"{path} is what {stage} gives")
     else:
         typer.echo(f"{path} is not what {stage} gives: {_told(result)}")
+    if not result.good:
+        raise typer.Exit(EXCEEDED)
+
+
+def _is_world(path: Path) -> bool:
+    """Tell a world of IR-SIM from a map: a map names its image."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return False
+    return (
+        isinstance(content, dict)
+        and "image" not in content
+        and bool({"world", "irsim", "robot", "obstacle"} & set(content))
+    )
+
+
+def _check_world(path: Path, stage: Path, json_output: bool) -> None:
+    from irsim_isaac.cli.progress import drawn_progress
+    from irsim_isaac.stage import open_stage
+    from irsim_isaac.stage.world_check import check_world, world_provenance
+
+    opened = open_stage(stage, **(world_provenance(path).get("opened_with") or {}))
+    with drawn_progress() as progress:
+        result = check_world(path, opened, progress=progress)
+    if json_output:
+        typer.echo(json.dumps({**asdict(result), "good": result.good}, indent=2))
+    elif result.good:
+        typer.echo(f"{path} is what {stage} gives")
+    else:
+        told = ", ".join(result.changed[:5]) + (", ..." if len(result.changed) > 5 else "")
+        told = f"otherwise are {told}" if told else "its surfaces have changed, no obstacle has"
+        typer.echo(f"{path} is not what {stage} gives: {told}")
     if not result.good:
         raise typer.Exit(EXCEEDED)
 

@@ -20,6 +20,7 @@ from irsim_isaac.files import write_bytes, write_text
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
+from irsim_isaac.stage.map_check import stage_overrides
 from irsim_isaac.stage.names import BOUNDS_ATTRIBUTE
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, merged_obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
@@ -311,6 +312,11 @@ def build_world(
         "stage": stage.GetRootLayer().realPath or stage.GetRootLayer().identifier,
         "digest": geometry_digest(surfaces),
     }
+    if merge:
+        parameters["merge"] = True
+    overrides = stage_overrides(stage)
+    if overrides:
+        parameters["opened_with"] = overrides
     if found.low:
         parameters["low"] = {low.name: round(low.top, 4) for low in found.low}
     return World(

@@ -254,6 +254,28 @@ def test_the_file_says_from_what_it_was_made(tmp_path):
     assert build_world(stage, robots=()).report.parameters["digest"] != said["digest"]
 
 
+@pytest.mark.parametrize("options", [[], ["--mode", "lidar"], ["--obstacles", "both", "--merge"]])
+def test_the_check_tells_a_world_from_a_stage_that_has_changed(tmp_path, capsys, options):
+    file = tmp_path / "hall.usda"
+    file.write_bytes(resource("data/warehouse.usda").read_bytes())
+    assert main(["world", str(file), "-o", str(tmp_path / "world"), *options]) == 0
+    assert main(["check", str(tmp_path / "world"), str(file)]) == 0
+    stage = Usd.Stage.Open(str(file))
+    stage.GetPrimAtPath("/World/Table").GetAttribute("xformOp:translate").Set(Gf.Vec3d(3, 1, 0))
+    stage.GetRootLayer().Save()
+    capsys.readouterr()
+    assert main(["check", str(tmp_path / "world" / "world.yaml"), str(file), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["same_stage"], told["changed"]) == (False, ["Table"])
+
+
+def test_a_world_that_says_nothing_of_a_stage_cannot_be_checked(tmp_path, capsys):
+    file = tmp_path / "plain.yaml"
+    file.write_text("world: {width: 5, height: 5}\n")
+    assert main(["check", str(file), str(resource("data/warehouse.usda"))]) == 2
+    assert "does not say from which stage" in capsys.readouterr().err
+
+
 def test_two_worlds_of_one_stage_are_byte_for_byte_the_same(tmp_path):
     texts = []
     for name in ("a", "b"):
