@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Omission
+from irsim_isaac.stage.bounding import bounding_ball
 from irsim_isaac.stage.hulls import convex_hull
 from irsim_isaac.stage.metrics import metric_differences
 from irsim_isaac.stage.shapes import Shape, segment_count, tessellate
@@ -85,6 +86,7 @@ def read_geometry(
     time: float | None = None,
     time_code: float | None = None,
     tolerance: float = 5e-4,
+    finest: float | None = None,
     progress: Progress | None = None,
 ) -> Geometry:
     """Read every surface of a stage.
@@ -108,6 +110,8 @@ def read_geometry(
             has no default.
         time_code: The same in time codes.
         tolerance: How far [m] the corners of a round shape may lie outside it.
+        finest: Draw round shapes as finely as this [m] while all of them together take no more
+            than a million triangles.
         progress: Called as ``progress(done, total, what)``.
 
     Returns:
@@ -136,7 +140,7 @@ def read_geometry(
     )
     reader.read(start)
     reader.name_composition_errors()
-    parts = _finish(reader, units, tolerance)
+    parts = _finish(reader, units, _round_tolerance(reader, units, tolerance, finest))
     warnings = [*units.warnings, *map(str, metric_differences(stage))]
     if reader.cages:
         shown = ", ".join(reader.cages[:3]) + (", ..." if len(reader.cages) > 3 else "")
@@ -691,8 +695,34 @@ def _bounding_shape(points: NDArray[np.float64], approximation: str) -> Shape:
         return Shape(
             "cube", size=(float(size[0]), float(size[1]), float(size[2])), center=(x, y, z)
         )
-    radius = float(np.linalg.norm(points - (low + high) / 2.0, axis=1).max())
+    middle, radius = bounding_ball(points)
+    x, y, z = (float(value) for value in middle)
     return Shape("sphere", radius=radius, center=(x, y, z))
+
+
+def _stretched_radius(piece: _Piece, shape: Shape, units: StageUnits) -> float:
+    """Return the largest radius [m] that a round shape has in the world."""
+    stretch = float(np.linalg.norm(piece.matrix[:3, :3], 2)) * units.meters_per_unit
+    return max(shape.radius, shape.top_radius) * stretch
+
+
+def _round_tolerance(
+    reader: _Reader, units: StageUnits, tolerance: float, finest: float | None
+) -> float:
+    """Return the finest tolerance at which the round shapes stay few triangles."""
+    if finest is None or finest >= tolerance:
+        return tolerance
+    found = [
+        (piece.shape.kind in ("sphere", "capsule"), _stretched_radius(piece, piece.shape, units))
+        for piece in reader.pieces
+        if piece.shape is not None and piece.shape.is_round
+    ]
+    while finest < tolerance:
+        counts = [(segment_count(radius, finest), balls) for balls, radius in found]
+        if sum(count**2 if balls else 4 * count for count, balls in counts) <= _ROUND_TRIANGLES:
+            break
+        finest *= 2.0
+    return min(finest, tolerance)
 
 
 def _finish(reader: _Reader, units: StageUnits, tolerance: float) -> list[Part]:
@@ -708,9 +738,7 @@ def _finish(reader: _Reader, units: StageUnits, tolerance: float) -> list[Part]:
         else:
             segments = _MIN_SEGMENTS
             if piece.shape.is_round:
-                stretch = np.linalg.norm(piece.matrix[:3, :3], 2) * units.meters_per_unit
-                radius = max(piece.shape.radius, piece.shape.top_radius) * float(stretch)
-                segments = segment_count(radius, tolerance)
+                segments = segment_count(_stretched_radius(piece, piece.shape, units), tolerance)
             found = shapes.get((piece.shape, segments))
             if found is None:
                 found = shapes[(piece.shape, segments)] = tessellate(piece.shape, segments)
@@ -746,6 +774,7 @@ def _finish(reader: _Reader, units: StageUnits, tolerance: float) -> list[Part]:
 
 
 _MIN_SEGMENTS = 8
+_ROUND_TRIANGLES = 1_000_000
 
 
 def _transform(

@@ -128,6 +128,7 @@ def build_occupancy(
             time=time,
             time_code=time_code,
             tolerance=min(resolution / 100.0, 5e-4),
+            finest=min(resolution / 1000.0, 2e-5),
             progress=progress,
         )
     parts, moving = _standing(read.parts, static_only)

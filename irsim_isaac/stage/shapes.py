@@ -24,7 +24,7 @@ Mesh = tuple[NDArray[np.float64], NDArray[np.int32]]
 ShapeKind = Literal["cube", "sphere", "cylinder", "cone", "capsule", "plane"]
 
 _MIN_SEGMENTS = 8
-_MAX_SEGMENTS = 720
+_MAX_SEGMENTS = 1024
 
 
 @dataclass(frozen=True, slots=True)
