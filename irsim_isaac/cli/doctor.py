@@ -6,12 +6,17 @@ import json
 import platform
 from dataclasses import asdict
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from irsim_isaac import __version__
+from irsim_isaac.cli.exit_codes import EXCEEDED
+
+if TYPE_CHECKING:
+    from irsim_isaac.kit.self_check import Check
 
 __all__ = ["register"]
 
@@ -36,7 +41,25 @@ def doctor(
         bool, typer.Option("--json", help="Print what was found as JSON.")
     ] = False,
 ) -> None:
-    """Say what is installed and, given a stage, what it is and what is wrong with it."""
+    """Say what is installed and, given a stage, what it is and what is wrong with it.
+
+    Under Isaac Sim's Python it checks that Isaac Sim too, and exits with 1 where a check failed.
+    """
+    if find_spec("isaacsim") is None:
+        _tell(stage, json_output, [])
+        return
+    from irsim_isaac.kit.script import running_application
+    from irsim_isaac.kit.self_check import self_check
+
+    # Isaac Sim must be running before anything of USD is imported.
+    with running_application({"isaac"}):
+        checks = list(self_check())
+        _tell(stage, json_output, checks)
+    if not all(check.passed for check in checks):
+        raise typer.Exit(EXCEEDED)
+
+
+def _tell(stage: Path | None, json_output: bool, checks: list[Check]) -> None:
     found: dict[str, Any] = {
         "irsim-isaac": __version__,
         "python": platform.python_version(),
@@ -46,6 +69,8 @@ def doctor(
     }
     if stage is not None:
         found["stage"] = {"path": str(stage), **_survey(stage)}
+    if checks:
+        found["isaac_sim"] = [asdict(check) for check in checks]
     if json_output:
         typer.echo(json.dumps(found, indent=2))
         return
@@ -58,6 +83,8 @@ def doctor(
         typer.echo(f"  pxr: {found['usd']}, not from usd-core")
     if stage is not None:
         _tell_stage(found["stage"])
+    for check in checks:
+        typer.echo(check)
 
 
 def _version(name: str) -> str | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,3 +127,29 @@ def test_the_list_travels_with_the_clone(tmp_path: Path) -> None:
     assert len(read_api_list()) > 80
     with pytest.raises(FileNotFoundError):
         read_api_list(tmp_path / "absent.md")
+
+
+def test_the_doctor_checks_the_isaac_sim_that_it_runs_in(
+    headless: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from irsim_isaac.cli import main
+
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["isaac_sim"]) > 60
+    assert all(check["passed"] for check in found["isaac_sim"])
+    assert {"read a lidar frame", "mirror a robot"} <= {
+        check["what"] for check in found["isaac_sim"]
+    }
+    (application,) = headless.module("isaacsim").started
+    assert application.closed
+
+
+def test_the_doctor_exits_with_1_where_a_check_failed(
+    headless: Kit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from irsim_isaac.cli import main
+
+    monkeypatch.delattr(headless.module("carb"), "log_info")
+    assert main(["doctor"]) == 1
+    assert "FAIL  carb.log_info: " in capsys.readouterr().out
