@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import shapely
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("pxr")
 
@@ -18,7 +20,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from irsim_isaac.cli import main
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
-from irsim_isaac.stage.obstacles import placed
+from irsim_isaac.stage.obstacles import Obstacle, placed
 from irsim_isaac.stage.opening import open_stage
 from irsim_isaac.stage.scene import grid_polygons, world_to_stage
 from irsim_isaac.stage.world import World, build_world
@@ -118,6 +120,46 @@ def test_what_comes_back_runs_in_the_real_irsim(path, irsim, tmp_path):
         env.end(0)
 
 
+@st.composite
+def _obstacles(draw):
+    """Draw obstacles of every kind, some of which are pushed about."""
+    metres = st.floats(-40.0, 40.0, allow_nan=False)
+    items = []
+    for number in range(draw(st.integers(1, 4))):
+        count = draw(st.integers(3, 9))
+        angles = [2.0 * math.pi * (k + draw(st.floats(0.0, 0.8))) / count for k in range(count)]
+        reach = [draw(st.floats(0.2, 4.0)) for _ in range(count)]
+        star = tuple((r * math.cos(a), r * math.sin(a)) for r, a in zip(reach, angles, strict=True))
+        kind = draw(st.sampled_from(("star", "disc", "line")))
+        moving = kind != "line" and draw(st.booleans())
+        items.append(
+            Obstacle(
+                name=f"item_{number}",
+                polygons=(star,) if kind == "star" else (),
+                lines=(star[:3],) if kind == "line" else (),
+                radius=draw(st.floats(0.1, 3.0)) if kind == "disc" else None,
+                pose=(draw(metres), draw(metres), draw(st.floats(-3.1, 3.1))),
+                mass=draw(st.floats(0.5, 50.0)) if moving else None,
+                height=draw(st.floats(0.7, 2.0)),
+            )
+        )
+    return tuple(items)
+
+
+@settings(max_examples=25)
+@given(_obstacles())
+def test_any_obstacles_come_back_within_a_micrometre(items):
+    world = World(width=120.0, height=120.0, offset=(-60.0, -60.0), obstacles=items)
+    stage = world_to_stage(world)
+    again = {item.name: item for item in build_world(stage, tolerance=0.0).obstacles}
+    assert set(again) == {item.name for item in items}
+    for item in items:
+        found = again[item.name]
+        assert shapely.hausdorff_distance(item.outline(), found.outline()) < 1e-6
+        assert found.moving == item.moving
+        assert found.mass == (None if item.mass is None else pytest.approx(item.mass))
+
+
 def test_robots_come_back_with_starts_goals_and_lidars(path, tmp_path):
     world = read_world(path)
     again = _back(world_to_stage(world), tmp_path, world)
@@ -208,6 +250,17 @@ def test_the_command_writes_a_stage(tmp_path, capsys):
     assert summary["robots"] == ["rover"]
     assert summary["obstacles"] == 12
     assert Usd.Stage.Open(str(target)).GetPrimAtPath("/World/Obstacles/couch/Area")
+
+
+def test_a_map_of_ros_is_raised_too(tmp_path):
+    cells = np.zeros((20, 10), dtype=np.int8)
+    cells[4:8, 2:5] = 100
+    path = Occupancy(cells, 0.5, (-3.0, 1.0, 0.0)).save_ros(tmp_path / "map")
+    target = tmp_path / "scene.usda"
+    assert main(["stage", str(path), "-o", str(target), "--height", "2"]) == 0
+    (item,) = build_world(open_stage(target)).obstacles
+    assert item.name == "map"
+    assert item.area().bounds == pytest.approx((-1.0, 2.0, 1.0, 3.5))
 
 
 @pytest.mark.parametrize(
