@@ -66,7 +66,7 @@ def find_bodies(stage: Usd.Stage, robot_roots: Sequence[str]) -> list[SceneBody]
         stage: The stage.
         robot_roots: The prims that hold the robots.
     """
-    from irsim_isaac.stage.names import object_names
+    from irsim_isaac.stage.names import NAME_ATTRIBUTE, object_names
     from irsim_isaac.stage.units import stage_units
     from irsim_isaac.stage.usd import UsdGeom, UsdPhysics
 
@@ -85,6 +85,10 @@ def find_bodies(stage: Usd.Stage, robot_roots: Sequence[str]) -> list[SceneBody]
         position, quaternion = units.pose(cache.GetLocalToWorldTransform(prim))
         found.append((path, position, quaternion, bool(api.GetKinematicEnabledAttr().Get())))
     names = object_names(item[0] for item in found)
+    for path in names:
+        told = stage.GetPrimAtPath(path).GetAttribute(NAME_ATTRIBUTE)
+        if told.HasAuthoredValue():
+            names[path] = str(told.Get())
     return [
         SceneBody(names[path], path, pose_of(position, quaternion), kinematic)
         for path, position, quaternion, kinematic in found

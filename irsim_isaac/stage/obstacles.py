@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -189,13 +189,17 @@ def read_obstacles(
         if articulation.fixed
         for link in articulation.links
     }
+    bodies = _bodies(stage, left_out)
     groups: dict[tuple[str, bool], list[Part]] = {}
     inner, shells = without_shells(geometry.parts, (low, high))
     for part in inner:
         if any(path in left_out for path in _ancestry(part.path)):
             continue
-        moves = part.body is not None and part.body not in anchored and _moves(stage, part.body)
-        owner = part.body if moves and part.body else part.path
+        owner, moves = part.path, False
+        if part.body is not None and (part.body in bodies or "[" in part.body):
+            # What moves an instance of a PointInstancer is its prototype.
+            owner = part.body
+            moves = not bodies.get(owner, False) and owner not in anchored
         owner = next((path for path in _ancestry(owner) if path in named), owner)
         groups.setdefault((owner, moves), []).append(part)
 
@@ -221,10 +225,9 @@ def read_obstacles(
         progress(len(groups), len(groups), "reading footprints")
 
     given = {path: name for path, name in named.items() if name}
-    bodies = object_names(path for path, moves, *_ in found if moves)
-    names = bodies | object_names(
-        (path for path, moves, *_ in found if not moves), taken=bodies.values()
-    )
+    # Bodies come first, whether they are in the band or not, as simulators name them alone.
+    names = object_names(bodies)
+    names |= object_names((path for path, *_ in found if path not in bodies), taken=names.values())
     names |= given
     omissions = shells + [
         Omission(path, "thin", f"its footprint is narrower than {tolerance:g} m")
@@ -387,17 +390,20 @@ def _shadow(parts: Sequence[Part]) -> shapely.Geometry:
     return shapely.union_all([shapely.MultiPoint(part.points[:, :2]).convex_hull for part in parts])
 
 
-def _moves(stage: Usd.Stage, path: str) -> bool:
-    """Tell whether a body is dynamic: enabled and not kinematic."""
-    prim = stage.GetPrimAtPath(path)
-    if not prim:
-        return True  # an instance of a PointInstancer, whose prototype is the body
-    if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
-        return bool(prim.HasAPI(UsdPhysics.ArticulationRootAPI))
-    api = UsdPhysics.RigidBodyAPI(prim)
-    return (
-        api.GetRigidBodyEnabledAttr().Get() is not False and not api.GetKinematicEnabledAttr().Get()
-    )
+def _bodies(stage: Usd.Stage, left_out: Iterable[str]) -> dict[str, bool]:
+    """Return the rigid bodies of a stage, and whether physics leaves them where they are put."""
+    roots = set(left_out)
+    found = {}
+    for prim in stage.Traverse():
+        if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            continue
+        path = str(prim.GetPath())
+        api = UsdPhysics.RigidBodyAPI(prim)
+        if api.GetRigidBodyEnabledAttr().Get() is False:
+            continue
+        if not any(above in roots for above in _ancestry(path)):
+            found[path] = bool(api.GetKinematicEnabledAttr().Get())
+    return found
 
 
 def _obstacle(

@@ -81,6 +81,44 @@ def test_a_body_moves_as_one_with_its_mass_pose_and_velocity():
     assert cart_item.area().bounds == pytest.approx((1.7, 0.4, 2.3, 1.6), abs=1e-6)
 
 
+def test_bodies_are_named_alike_by_the_world_and_by_physx():
+    """Whether they are in the band, and whatever else has the same leaf."""
+    from irsim_isaac.simulators.scene import find_bodies
+
+    stage = _stage()
+    for path, height in (("/A/Box", 0.2), ("/B/Box", 5.0), ("/C/Door", 0.4), ("/D/Ball", 0.2)):
+        UsdPhysics.RigidBodyAPI.Apply(_box(stage, path, (height, 0.0, height), (0.3, 0.3, 0.3)))
+    UsdPhysics.RigidBodyAPI(stage.GetPrimAtPath("/C/Door")).CreateKinematicEnabledAttr(True)
+    _box(stage, "/E/Ball", (4.0, 0.0, 0.3), (0.3, 0.3, 0.3))
+    kind = Sdf.ValueTypeNames.String
+    stage.GetPrimAtPath("/D/Ball").CreateAttribute("irsim:name", kind).Set("my ball")
+    theirs = {body.path: body.name for body in find_bodies(stage, [])}
+    ours = {item.prim_path: item.name for item in _read(stage)[1].obstacles}
+    assert theirs == {
+        "/A/Box": "A_Box", "/B/Box": "B_Box", "/C/Door": "Door", "/D/Ball": "my ball",
+    }  # fmt: skip
+    assert {path: ours[path] for path in ("/A/Box", "/C/Door", "/D/Ball")} == {
+        path: theirs[path] for path in ("/A/Box", "/C/Door", "/D/Ball")
+    }
+    assert ours["/E/Ball"] == "E_Ball"
+
+
+def test_instances_of_a_body_move_one_by_one():
+    stage = _stage()
+    scatter = UsdGeom.PointInstancer.Define(stage, "/Scatter")
+    cube = UsdGeom.Cube.Define(stage, "/Scatter/Crate")
+    cube.CreateSizeAttr(0.4)
+    UsdPhysics.RigidBodyAPI.Apply(cube.GetPrim())
+    scatter.CreatePrototypesRel().SetTargets(["/Scatter/Crate"])
+    scatter.CreateProtoIndicesAttr([0, 0])
+    scatter.CreatePositionsAttr([(0.0, 0.0, 0.2), (2.0, 0.0, 0.2)])
+    items, _ = _read(stage)
+    assert {(name, item.moving) for name, item in items.items()} == {
+        ("Scatter_0", True),
+        ("Scatter_1", True),
+    }
+
+
 @pytest.mark.parametrize("still", ["kinematic", "disabled"])
 def test_bodies_that_physics_does_not_move_stand(still):
     stage = _stage()
