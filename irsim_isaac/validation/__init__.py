@@ -5,7 +5,7 @@ from __future__ import annotations
 from irsim_isaac.validation.association import Association, associate
 from irsim_isaac.validation.comparison import Comparison, Exceeded, Run, compare
 from irsim_isaac.validation.contacts import ContactEvent, ContactTimeline, contact_starts
-from irsim_isaac.validation.coverage import Coverage, explore, reachable_cells
+from irsim_isaac.validation.coverage import Coverage, explore
 from irsim_isaac.validation.divergence import Cue, Parting, first_divergence
 from irsim_isaac.validation.driving import drive
 from irsim_isaac.validation.ground import Ground, check_start, prepare
@@ -90,7 +90,6 @@ __all__ = [
     "load_scenario",
     "make_simulator",
     "prepare",
-    "reachable_cells",
     "relative_pose_error",
     "require_report_packages",
     "resample_ranges",

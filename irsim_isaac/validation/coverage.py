@@ -8,45 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from irsim_isaac.errors import ScenarioError
-from irsim_isaac.map import Occupancy
+from irsim_isaac.map import Occupancy, reachable_cells
 from irsim_isaac.msg import LaserScan
 from irsim_isaac.robot import LidarMount
 
-__all__ = ["Coverage", "explore", "reachable_cells"]
-
-
-def reachable_cells(free: ArrayLike, start: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return the free cells that can be reached from a cell over shared edges.
-
-    Args:
-        free: Which cells are free, shape (nx, ny).
-        start: ix, iy of a free cell.
-
-    Returns:
-        Shape (nx, ny).
-
-    Raises:
-        ScenarioError: The start lies outside the map or is not free.
-    """
-    open_cells = np.asarray(free, bool)
-    shape = open_cells.shape
-    if not (0 <= start[0] < shape[0] and 0 <= start[1] < shape[1]):
-        raise ScenarioError(f"the start cell {start} lies outside the map of {shape} cells")
-    if not open_cells[start]:
-        raise ScenarioError(f"the start cell {start} is not free")
-    # A border all around that is not free lets flat indices stand for the four neighbours.
-    padded = np.pad(open_cells, 1).ravel()
-    row = shape[1] + 2
-    seen = np.zeros_like(padded)
-    front = np.array([(start[0] + 1) * row + start[1] + 1])
-    seen[front] = True
-    while front.size:
-        near = np.concatenate((front - row, front + row, front - 1, front + 1))
-        near = near[padded[near] & ~seen[near]]
-        seen[near] = True
-        front = np.unique(near)
-    return seen.reshape(shape[0] + 2, row)[1:-1, 1:-1]
+__all__ = ["Coverage", "explore"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +66,10 @@ def explore(
         mount: Where the lidar sits on the robot.
 
     Raises:
-        ScenarioError: The robot does not start in a free cell.
+        MapFormatError: The robot does not start in a free cell.
     """
     rows = np.asarray(poses, float).reshape(-1, 3)
-    ix, iy = occupancy.world_to_cell(float(rows[0, 0]), float(rows[0, 1]))
-    reachable = reachable_cells(occupancy.cells == 0, (int(ix), int(iy)))
-    total = int(reachable.sum())
+    reachable = reachable_cells(occupancy, (float(rows[0, 0]), float(rows[0, 1])))
     fog = occupancy.to_fog_map(known="fog")
     share, skipped = [], 0
     for pose, scan in zip(rows, scans, strict=True):
@@ -113,12 +77,12 @@ def explore(
             skipped += 1
         else:
             fog.reveal_from_scan(scan, pose=tuple(pose.tolist()), mount=mount)
-        share.append(int(np.count_nonzero(fog.explored & reachable)) / total)
+        share.append(fog.reachable_ratio(reachable))
     shares = np.array(share)
     return Coverage(
         times=np.asarray(times, float),
         share=shares,
-        area=shares * total * occupancy.resolution**2,
+        area=shares * np.count_nonzero(reachable) * occupancy.resolution**2,
         explored=np.array(fog.explored, bool),
         reachable=reachable,
         skipped=skipped,

@@ -19,7 +19,7 @@ from irsim_isaac.validation.driving import Progress
 from irsim_isaac.validation.scenario import Scenario
 
 if TYPE_CHECKING:
-    from irsim_isaac.stage import World
+    from irsim_isaac.stage import Consistency, World
 
 __all__ = ["Ground", "check_start", "prepare"]
 
@@ -33,12 +33,14 @@ class Ground:
         world: The IR-SIM world of the stage, the robot in it.
         robot: The robot that is driven.
         start: Where it starts: x, y [m] and yaw [rad].
+        consistency: What a lidar sees and no robot touches, and the reverse.
     """
 
     occupancy: Occupancy
     world: World
     robot: RobotSpec
     start: tuple[float, float, float]
+    consistency: Consistency
 
 
 def prepare(scenario: Scenario, *, progress: Progress | None = None) -> Ground:
@@ -53,7 +55,7 @@ def prepare(scenario: Scenario, *, progress: Progress | None = None) -> Ground:
         ScenarioError: There is no robot, no start, or the start is not free.
     """
     # Isaac Sim must be running before anything of USD is imported.
-    from irsim_isaac.stage import build_occupancy, build_world, open_stage
+    from irsim_isaac.stage import build_occupancy, build_world, compare_sources, open_stage
 
     stage = open_stage(scenario.stage_path)
     robot, start = _robot(scenario, stage)
@@ -76,7 +78,7 @@ def prepare(scenario: Scenario, *, progress: Progress | None = None) -> Ground:
         **shared,
     )
     check_start(occupancy, world, robot, start)
-    return Ground(occupancy, world, robot, start)
+    return Ground(occupancy, world, robot, start, compare_sources(stage))
 
 
 def _robot(scenario: Scenario, stage: Any) -> tuple[RobotSpec, tuple[float, float, float]]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irsim_isaac.map import Occupancy
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.validation.comparison import Comparison, Run
 from irsim_isaac.validation.scenario import Scenario
+
+if TYPE_CHECKING:
+    from irsim_isaac.stage import Consistency
 
 __all__ = ["Validation", "installed_versions"]
 
@@ -23,6 +26,7 @@ class Validation:
         robot: The robot that was driven.
         start: Where it started: x, y [m] and yaw [rad].
         occupancy: The map of the stage.
+        consistency: What a lidar sees and no robot touches in the stage, and the reverse.
         left: What the left simulator did.
         right: What the right simulator did.
         comparison: Where they disagree.
@@ -34,6 +38,7 @@ class Validation:
     robot: RobotSpec
     start: tuple[float, float, float]
     occupancy: Occupancy
+    consistency: Consistency
     left: Run
     right: Run
     comparison: Comparison
@@ -57,6 +62,10 @@ class Validation:
                     {"where": item.where, "kind": item.kind, "reason": item.reason}
                     for item in report.omissions
                 ],
+            },
+            "stage": {
+                "seen_only": list(self.consistency.seen_only),
+                "touched_only": list(self.consistency.touched_only),
             },
             "comparison": self.comparison.to_dict(),
         }

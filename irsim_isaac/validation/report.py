@@ -197,6 +197,7 @@ def _page(validation: Validation, content: dict[str, Any]) -> str:
         left=_side(validation, "left"),
         right=_side(validation, "right"),
         map=content["map"],
+        stage=content["stage"],
         versions=content["versions"],
     )
     return page

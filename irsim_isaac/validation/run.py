@@ -83,6 +83,7 @@ def validate(
         robot=ground.robot,
         start=ground.start,
         occupancy=ground.occupancy,
+        consistency=ground.consistency,
         left=runs[0],
         right=runs[1],
         comparison=comparison,

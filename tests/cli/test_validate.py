@@ -76,6 +76,23 @@ def test_a_whole_validation(hall, capsys):
     assert Image.open(out / "overview.png").width > 1000
 
 
+def test_what_is_seen_and_not_touched_is_told(hall, capsys):
+    """What the lidar sees is not what stops the robot."""
+    stage = (hall / "hall.usda").read_text()
+    solid = 'def Cube "Pillar" (prepend apiSchemas = ["PhysicsCollisionAPI"])'
+    stage = stage.replace('def Cube "Pillar"', solid)
+    hidden = solid.replace("Pillar", "Ghost") + "\n{\n    double size = 0.5\n"
+    hidden += '    double3 xformOp:translate = (-2, 2, 0.3)\n    token visibility = "invisible"\n'
+    hidden += '    uniform token[] xformOpOrder = ["xformOp:translate"]\n}\n'
+    (hall / "hall.usda").write_text(stage.rstrip()[:-1] + hidden + "}\n")
+    assert main(["validate", str(write_scenario(hall)), "-o", str(hall / "out"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["stage"]
+    assert told["seen_only"] == [f"/World/{name}" for name in ("South", "North", "West", "East")]
+    assert told["touched_only"] == ["/World/Ghost"]
+    page = (hall / "out" / "report.html").read_text()
+    assert "no lidar sees (1 " in page and "/World/Ghost" in page
+
+
 def test_the_page_needs_no_other_file_and_no_network(hall, capsys):
     path = write_scenario(hall)
     assert main(["validate", str(path), "-o", str(hall / "out")]) == 0

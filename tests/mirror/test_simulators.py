@@ -123,7 +123,7 @@ def test_a_crate_that_physx_pushes_is_pushed_in_ir_sim(simulator):
 
 
 def test_a_moved_obstacle_is_seen_by_both_lidars_in_the_next_step(simulator):
-    """V15: what is teleported on one side changes both scans."""
+    """What is teleported on one side changes both scans."""
     spec = robot()
     left, right = simulator("irsim", spec), simulator("stage", spec)
     mirror = Mirror(left, right, direction="follow")
@@ -159,7 +159,7 @@ def test_beside_in_open_space_they_move_alike(simulator, kinematics):
 
 
 def test_the_same_seed_gives_the_same_recordings_to_the_byte(simulator, tmp_path):
-    """V17: noise is on, and the second run is another pair of simulators."""
+    """Noise is on, and the second run is another pair of simulators."""
     pytest.importorskip("mcap")
     spec = robot()
     for run in ("one", "two"):
