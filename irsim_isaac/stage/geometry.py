@@ -17,7 +17,7 @@ from irsim_isaac.stage.bounding import bounding_ball
 from irsim_isaac.stage.hulls import convex_hull
 from irsim_isaac.stage.metrics import metric_differences
 from irsim_isaac.stage.shapes import Shape, segment_count, tessellate
-from irsim_isaac.stage.solids import classify_meshes
+from irsim_isaac.stage.solids import classify_meshes, orient_faces
 from irsim_isaac.stage.triangulation import triangulate
 from irsim_isaac.stage.units import StageUnits, stage_units
 from irsim_isaac.stage.usd import Gf, Usd, UsdGeom
@@ -727,7 +727,14 @@ def _round_tolerance(
 
 def _finish(reader: _Reader, units: StageUnits, tolerance: float) -> list[Part]:
     """Place every piece in the world, and tell the solids."""
-    closed, _, volumes = classify_meshes(reader.meshes)
+    closed, could_be, volumes = classify_meshes(reader.meshes)
+    for number in np.flatnonzero(could_be & ~closed):
+        points, triangles = reader.meshes[number]
+        turned = points, orient_faces(points, triangles)
+        now_closed, _, now_volume = classify_meshes([turned])
+        if now_closed[0]:
+            reader.meshes[number] = turned
+            closed[number], volumes[number] = True, now_volume[0]
     shapes: dict[tuple[Shape, int], tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
     placed = units.matrix
     groups: dict[tuple[int, int], list[int]] = {}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from irsim_isaac.kernels import launch, start
 
-__all__ = ["classify_meshes"]
+__all__ = ["classify_meshes", "orient_faces"]
 
 wp.set_module_options({"fuse_fp": False, "enable_backward": False})
 
@@ -146,3 +146,60 @@ def classify_meshes(
     )
     solid = np.abs(volumes) > 0.0
     return (boundary == 0) & solid, parity == 0, volumes / 6.0
+
+
+def orient_faces(points: NDArray[np.float64], triangles: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Turn the triangles of a mesh so that neighbours look the same way, and outward.
+
+    Each connected piece is turned by itself, from its first triangle on.
+
+    Args:
+        points: Vertices, shape (n, 3).
+        triangles: Vertex numbers, shape (m, 3).
+
+    Returns:
+        The triangles, some of them turned.
+    """
+    _, places = np.unique(points + 0.0, axis=0, return_inverse=True)
+    corners = places.reshape(-1)[triangles]
+    edges = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
+    faces = np.tile(np.arange(len(triangles)), 3)
+    rising = edges[:, 0] < edges[:, 1]
+    order = np.lexsort((edges.max(axis=1), edges.min(axis=1)))
+    ends = np.sort(edges, axis=1)[order]
+    # Edges in pairs: each with the one that follows it, if that joins the same two places.
+    paired = np.flatnonzero((ends[:-1] == ends[1:]).all(axis=1))
+    paired = paired[_alternate(paired)]
+    first, second = order[paired], order[paired + 1]
+    partners = np.full(len(edges), -1)
+    partners[first], partners[second] = faces[second], faces[first]
+    turns = np.ones(len(edges), dtype=np.int8)
+    turns[first] = turns[second] = np.where(rising[first] == rising[second], -1, 1)
+    partners, turns = partners.reshape(3, -1).T, turns.reshape(3, -1).T
+    sides = np.zeros(len(triangles), dtype=np.int8)
+    a, b, c = (points[triangles[:, corner]] - points[triangles[0, 0]] for corner in range(3))
+    volumes = (np.cross(a, b) * c).sum(axis=1)
+    for seed in range(len(triangles)):
+        if sides[seed]:
+            continue
+        sides[seed] = 1
+        frontier = np.array([seed])
+        piece = [frontier]
+        while len(frontier):
+            near = partners[frontier]
+            side = sides[frontier][:, None] * turns[frontier]
+            fresh = (near >= 0) & (sides[near] == 0)
+            sides[near[fresh]] = side[fresh]
+            frontier = np.unique(near[fresh])
+            piece.append(frontier)
+        members = np.concatenate(piece)
+        if (volumes[members] * sides[members]).sum() < 0.0:
+            sides[members] = -sides[members]
+    return np.where(sides[:, None] < 0, triangles[:, ::-1], triangles)
+
+
+def _alternate(positions: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Of runs of neighbouring positions, keep every other one, the first among them."""
+    starts = np.concatenate([[True], np.diff(positions) != 1])[: len(positions)]
+    begins = np.maximum.accumulate(np.where(starts, np.arange(len(positions)), 0))
+    return np.asarray((np.arange(len(positions)) - begins) % 2 == 0)

@@ -72,6 +72,26 @@ def test_what_is_closed_is_told_by_places_not_by_vertex_numbers(change: str, sol
     assert read_geometry(stage).parts[0].solid == solid
 
 
+@settings(max_examples=20)
+@given(st.lists(st.booleans(), min_size=12, max_size=12), st.booleans())
+def test_faces_that_look_either_way_still_close_a_mesh(flips: list[bool], unwelded: bool) -> None:
+    """Two boxes in one mesh, each face turned at random."""
+    points = np.concatenate([box_points((0, 0, 0), (1, 1, 1)), box_points((5, 0, 0), (6, 2, 1))])
+    faces = np.concatenate([BOX_FACES, BOX_FACES + 8])
+    faces = np.array(
+        [face[::-1] if flip else face for face, flip in zip(faces, flips, strict=True)]
+    )
+    if unwelded:
+        points, faces = points[faces.ravel()], np.arange(48).reshape(12, 4)
+    stage = new_stage()
+    add_mesh(stage, "/Mesh", points, faces)
+    (part,) = read_geometry(stage).parts
+    assert part.solid == "closed"
+    # Two boxes that look opposite ways, each of them whole, are one mesh and its hollow.
+    hollow = len({*flips[:6]}) == len({*flips[6:]}) == 1 and flips[0] != flips[6]
+    assert volume(part.points, part.triangles) == pytest.approx(1.0 if hollow else 3.0)
+
+
 def test_a_body_is_named_by_the_prim_that_moves_it() -> None:
     stage = new_stage()
     UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(stage, "/Crate").GetPrim())
