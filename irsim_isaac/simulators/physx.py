@@ -48,7 +48,7 @@ from irsim_isaac.simulators.overlay import (
 )
 from irsim_isaac.simulators.poses import Matrix, Motion, body_odometry, inverse, odometry_motion
 from irsim_isaac.simulators.protocol import StartPose
-from irsim_isaac.simulators.scanning import LidarRig
+from irsim_isaac.simulators.scanning import LidarRig, ScanMode
 from irsim_isaac.simulators.scene import (
     SceneBody,
     find_bodies,
@@ -95,6 +95,7 @@ class PhysxSimulator(SteppedSimulator):
         drive_by: How robots that are added move.
         floor: The height of the ground under robots that are added [m].
         noise: Whether lidars have the noise of their profiles.
+        scans: Whether the beams of a scan are cast at once, or each when it fires.
 
     Raises:
         MissingPackageError: ``ovphysx``, its schemas or ``usd-core`` are not installed.
@@ -116,6 +117,7 @@ class PhysxSimulator(SteppedSimulator):
         drive_by: Literal["wheels", "body"] = "wheels",
         floor: float = 0.0,
         noise: bool = False,
+        scans: ScanMode = "snapshot",
     ) -> None:
         super().__init__(self._KIND, robots, step_time=step_time, seed=seed)
         if drive_by not in ("wheels", "body"):
@@ -124,7 +126,7 @@ class PhysxSimulator(SteppedSimulator):
         self._sub_step = float(exact_seconds(sub_step))
         self._floor = floor
         self._drive_by = drive_by
-        self._rig = LidarRig(self._robots, noise=noise, seed=seed)
+        self._rig = LidarRig(self._robots, noise=noise, seed=seed, mode=scans)
         self._engine: PhysxEngine | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="irsim_isaac_physx_"))
         try:
@@ -260,6 +262,8 @@ class PhysxSimulator(SteppedSimulator):
         for name in self._moved:
             self._put(name, Motion(self._starts[name], _ORIGIN, _ORIGIN))
         self._refresh()
+        self._rig.restart()
+        self._rig.place(self._base_poses())
 
     def _advance(self, commands: Mapping[str, PlanarTwist]) -> None:
         engine = self._opened()
@@ -279,6 +283,15 @@ class PhysxSimulator(SteppedSimulator):
             self._gather(engine, touched)
         self._keep_contacts(touched)
         self._refresh()
+        self._rig.turn(
+            self._base_poses(),
+            self._caster,
+            time=self._clock.time + self._clock.step,
+            step=self._clock.step,
+        )
+
+    def _base_poses(self) -> dict[str, Matrix]:
+        return {name: self._motions[name].pose for name in self._robots}
 
     def _gather(
         self, engine: PhysxEngine, touched: dict[str, list[tuple[int, ContactPoint]]]
@@ -437,6 +450,7 @@ class PhysxSimulator(SteppedSimulator):
             self._put(name, odometry_motion(update), kinematic.get(name))
         if updates:
             self._refresh()
+            self._rig.place(self._base_poses())
 
     def _put(self, name: str, motion: Motion, body: SceneBody | None = None) -> None:
         """Put an object's frame somewhere."""

@@ -37,7 +37,7 @@ from irsim_isaac.simulators.poses import (
     planar_matrix,
 )
 from irsim_isaac.simulators.protocol import StartPose
-from irsim_isaac.simulators.scanning import LidarRig
+from irsim_isaac.simulators.scanning import LidarRig, ScanMode
 from irsim_isaac.simulators.scene import (
     body_outlines,
     find_bodies,
@@ -80,6 +80,7 @@ class StageSimulator(SteppedSimulator):
         height: The band of heights above the floor that counts for collisions [m].
         floor: The height of the ground [m].
         noise: Whether lidars have the noise of their profiles.
+        scans: Whether the beams of a scan are cast at once, or each when it fires.
 
     Raises:
         MissingPackageError: ``usd-core`` is not installed.
@@ -100,6 +101,7 @@ class StageSimulator(SteppedSimulator):
         height: tuple[float, float] = (0.1, 0.62),
         floor: float = 0.0,
         noise: bool = False,
+        scans: ScanMode = "snapshot",
     ) -> None:
         from irsim_isaac.stage import open_stage, read_geometry
 
@@ -150,7 +152,7 @@ class StageSimulator(SteppedSimulator):
             starts=standing,
             bodies=list(self._bodies.values()),
         )
-        self._rig = LidarRig(self._robots, noise=noise, seed=seed)
+        self._rig = LidarRig(self._robots, noise=noise, seed=seed, mode=scans)
         self._ids = {name: index for index, name in enumerate([*self._robots, *self._bodies])}
         self._restart(seed)
 
@@ -163,6 +165,8 @@ class StageSimulator(SteppedSimulator):
         }
         self._touching: dict[str, list[int]] = {}
         self._refresh()
+        self._rig.restart()
+        self._rig.place(self._frames)
         for name in self._robots:
             met = self._meets(name, self._poses[name])
             if met is not None:
@@ -190,6 +194,12 @@ class StageSimulator(SteppedSimulator):
                     if self._ids[name] not in partners:
                         partners.append(self._ids[name])
         self._refresh()
+        self._rig.turn(
+            self._frames,
+            self._caster,
+            time=self._clock.time + self._clock.step,
+            step=self._clock.step,
+        )
 
     def _name_of(self, number: int) -> str:
         return next(name for name, index in self._ids.items() if index == number)
@@ -340,6 +350,7 @@ class StageSimulator(SteppedSimulator):
                 self._places[name] = odometry_motion(updates[name])
         if checked:
             self._refresh()
+            self._rig.place(self._frames)
 
     def _release(self) -> None:
         """Nothing to let go of: the stage was only read."""
