@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,7 +16,7 @@ from irsim_isaac.cli.exit_codes import EXCEEDED
 from irsim_isaac.cli.progress import drawn_progress
 
 if TYPE_CHECKING:
-    from irsim_isaac.mirror import Mirror
+    from irsim_isaac.mirror import Direction, Mirror
     from irsim_isaac.validation import Scenario
 
 __all__ = ["register"]
@@ -33,11 +33,12 @@ def register(app: typer.Typer) -> None:
 def mirror(
     scenario: Annotated[str, typer.Argument(help="A scenario: a YAML file, or a bundled name.")],
     direction: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="follow: left drives right; lead: right drives left; beside: same commands."
+            help="follow: left drives right; lead: right drives left; beside: same commands to "
+            "both; in place of the scenario's."
         ),
-    ] = "beside",
+    ] = None,
     left: Annotated[
         str | None, typer.Option(help="The left simulator, in place of the scenario's.")
     ] = None,
@@ -56,14 +57,14 @@ def mirror(
     from irsim_isaac.kit.script import running_application
     from irsim_isaac.validation import find_scenario, load_scenario
 
-    if direction not in ("follow", "lead", "beside"):
+    if direction not in (None, "follow", "lead", "beside"):
         raise typer.BadParameter(
             f"--direction is '{direction}', follow, lead or beside was expected"
         )
     loaded = load_scenario(find_scenario(scenario)).with_simulators(left, right)
     with (
         running_application({loaded.left.simulator, loaded.right.simulator}),
-        _mirrored(loaded, direction) as kept,  # type: ignore[arg-type]  # one of the three
+        _mirrored(loaded, direction or loaded.mirror.direction) as kept,
     ):
         count = steps or loaded.steps
         with _live_table(kept) as show:
@@ -83,9 +84,7 @@ def mirror(
 
 
 @contextmanager
-def _mirrored(
-    scenario: Scenario, direction: Literal["follow", "lead", "beside"]
-) -> Iterator[Mirror]:
+def _mirrored(scenario: Scenario, direction: str) -> Iterator[Mirror]:
     """Give a started mirror of a scenario's simulators."""
     from irsim_isaac.mirror import DivergenceMonitor, Mirror
     from irsim_isaac.validation import driver, make_simulator, prepare
@@ -104,7 +103,9 @@ def _mirrored(
         mirror = Mirror(
             sides[0],
             sides[1],
-            direction=direction,
+            bindings=scenario.mirror.bound,
+            direction=cast("Direction", direction),
+            policy=scenario.mirror.policy,
             monitor=DivergenceMonitor(position=limits.position, heading=limits.heading),
             commands=driver(scenario, ground),
         )

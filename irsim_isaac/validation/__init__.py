@@ -36,6 +36,7 @@ from irsim_isaac.validation.scan_difference import (
 from irsim_isaac.validation.scenario import (
     Divergence,
     MapSettings,
+    MirrorSettings,
     RobotChoice,
     Scenario,
     SimulatorChoice,
@@ -57,6 +58,7 @@ __all__ = [
     "Exceeded",
     "Ground",
     "MapSettings",
+    "MirrorSettings",
     "Parting",
     "PoseError",
     "PurePursuit",

@@ -20,12 +20,14 @@ from pydantic import (
 )
 
 from irsim_isaac.clock import exact_seconds
-from irsim_isaac.errors import ScenarioError
+from irsim_isaac.errors import MirrorError, ScenarioError
+from irsim_isaac.mirror import Binding, Direction, Policy, bindings_from_config
 from irsim_isaac.resources import resource
 
 __all__ = [
     "Divergence",
     "MapSettings",
+    "MirrorSettings",
     "RobotChoice",
     "Scenario",
     "SimulatorChoice",
@@ -156,6 +158,57 @@ class Thresholds(_Section):
     explored: Limit | None = None
 
 
+class MirrorSettings(_Section):
+    """How the two simulators are kept in step by ``irsim-isaac mirror``.
+
+    Attributes:
+        direction: Who moves whom.
+        bindings: Which object is which: the fields of ``irsim_isaac.mirror.Binding``; None to
+            bind by name.
+        new: An object that was not there at the start is ignored, or an error.
+        vanished: An object that is not there any more is parked, or an error.
+        parking: Where objects are parked: x, y [m]; None to leave them where they were last.
+        tilted: A body beyond its tilt limit leaves its other self where it is, or is an error.
+        drift: A standing object that stands elsewhere on the other side is noted, or an error.
+        drift_tolerance: How far standing objects may be apart [m].
+    """
+
+    direction: Direction = "beside"
+    bindings: list[dict[str, Any]] | None = None
+    new: Literal["ignore", "error"] = "ignore"
+    vanished: Literal["park", "error"] = "park"
+    parking: tuple[Finite, Finite] | None = None
+    tilted: Literal["hold", "error"] = "hold"
+    drift: Literal["note", "error"] = "note"
+    drift_tolerance: Limit = 1e-3
+
+    @field_validator("bindings")
+    @classmethod
+    def _readable(cls, rows: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        try:
+            bindings_from_config(rows or ())
+        except MirrorError as error:
+            raise ValueError(f"'mirror.bindings': {error}") from error
+        return rows
+
+    @property
+    def bound(self) -> tuple[Binding, ...] | None:
+        """The bindings; None to bind by name."""
+        return None if self.bindings is None else bindings_from_config(self.bindings)
+
+    @property
+    def policy(self) -> Policy:
+        """What to do with what is not as it should be."""
+        return Policy(
+            new=self.new,
+            vanished=self.vanished,
+            parking=self.parking,
+            tilted=self.tilted,
+            drift=self.drift,
+            drift_tolerance=self.drift_tolerance,
+        )
+
+
 def _choice(value: Any) -> Any:
     return {"simulator": value} if isinstance(value, str) else value
 
@@ -185,6 +238,7 @@ class Scenario(_Section):
         thresholds: What may differ.
         divergence: From when on they count as apart.
         map: How the stage becomes a map.
+        mirror: How both are kept in step where they are mirrored.
         min_matched: The least share of states that must find their partner in time.
         seed: Of everything random.
         file: The file that it was read from.
@@ -202,6 +256,7 @@ class Scenario(_Section):
     thresholds: Thresholds = Thresholds()
     divergence: Divergence = Divergence()
     map: MapSettings = MapSettings()
+    mirror: MirrorSettings = MirrorSettings()
     min_matched: Annotated[float, Field(gt=0, le=1)] = 0.9
     seed: int = 0
     file: Path | None = Field(default=None, exclude=True)

@@ -51,6 +51,33 @@ def test_beside_tells_how_far_they_part_and_exits_with_one(hall, capsys):
     assert "3 steps" in capsys.readouterr().out
 
 
+def test_the_scenario_says_the_bindings_and_the_way(hall, capsys):
+    path = write_scenario(
+        hall,
+        mirror={"direction": "follow", "bindings": [{"left": "drum", "frame": [1.0, 2.0, 0.5]}]},
+        right={"simulator": "unicycle", "options": {"half": [9.0, 9.0]}},
+    )
+    assert main(["mirror", str(path), "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["direction"] == "follow"
+    assert content["objects"]["drum"]["position_max"] < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bindings": [{"left": "drum", "frmae": [0, 0, 0]}]}, "the key 'frmae' is unknown"),
+        ({"bindings": [{"left": "nobody"}]}, "the left simulator has no object 'nobody'"),
+        ({"direktion": "lead"}, "'mirror.direktion' is unknown; did you mean 'direction'?"),
+    ],
+)
+def test_a_mirror_that_cannot_be_is_one_line(hall, capsys, settings, message):
+    assert main(["mirror", str(write_scenario(hall, mirror=settings))]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1
+    assert message in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
