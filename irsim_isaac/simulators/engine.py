@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -105,13 +105,23 @@ class PhysxEngine:
 
     Args:
         path: The USD file.
+        meters: The length of its unit [m].
 
     Raises:
         MissingPackageError: ``ovphysx`` or the schemas are not installed.
-        SimulatorError: PhysX cannot load the stage.
+        SimulatorError: PhysX cannot load the stage, or has another of other units open.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    _open: ClassVar[dict[int, float]] = {}
+
+    def __init__(self, path: str | os.PathLike[str], *, meters: float = 1.0) -> None:
+        others = {other for other in self._open.values() if other != meters}
+        if others:
+            raise SimulatorError(
+                f"physx: the stage is in units of {meters:g} m while another simulator of this "
+                f"process has one in units of {others.pop():g} m; PhysX has one unit of length "
+                "for a process: close the other, or use another process"
+            )
         ovphysx, ovstage, self._types = _prepare()
         self._stage = ovstage.Stage(f"irsim_isaac_{next(_numbers)}")
         self._physx: Any = None
@@ -120,6 +130,7 @@ class PhysxEngine:
         self._known: dict[int, str] = {}
         self._queries: dict[Any, Any] = {}
         self._columns: dict[int, str] = {}
+        self._open[id(self)] = meters
         try:
             ovstage.population.open_usd(
                 self._stage,
@@ -144,6 +155,7 @@ class PhysxEngine:
 
     def close(self) -> None:
         """Let go of the stage; closing twice is no error."""
+        self._open.pop(id(self), None)
         for query in self._queries.values():
             query.close()
         self._queries = {}

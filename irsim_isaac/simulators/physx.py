@@ -198,7 +198,7 @@ class PhysxSimulator(SteppedSimulator):
 
     def _start_engine(self) -> PhysxEngine:
         """Return the engine with the stage at its start."""
-        return PhysxEngine(self._folder / "overlay.usda")
+        return PhysxEngine(self._folder / "overlay.usda", meters=self._frame.meters)
 
     def _names(self) -> list[str]:
         return [*self._robots, *(body.name for body in self._bodies)]

@@ -351,6 +351,20 @@ def test_steps_are_whole_numbers_of_sub_steps(tmp_path: Path, start: Start) -> N
     assert pose_of(world)[0] == pytest.approx(0.5, abs=0.05)
 
 
+def test_stages_of_two_units_are_not_open_at_once(tmp_path: Path, start: Start) -> None:
+    """PhysX has one unit of length for a process; one after the other they work."""
+    metres = write_stage(tmp_path / "metres.usda")
+    centimetres = write_stage(tmp_path / "centimetres.usda", unit=0.01)
+    first = start(stage=metres, robots=[robot()], starts=STARTS)
+    second = start(stage=metres, robots=[robot()], starts=STARTS)
+    with pytest.raises(SimulatorError, match=r"units of 0\.01 m while another .* of 1 m"):
+        start(stage=centimetres, robots=[robot()], starts=STARTS)
+    first.close()
+    second.close()
+    third = start(stage=centimetres, robots=[robot()], starts=STARTS)
+    assert pose_of(third.read()) == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+
+
 def test_what_is_missing_is_named(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
