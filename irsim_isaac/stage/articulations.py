@@ -107,7 +107,7 @@ def find_articulations(stage: Usd.Stage) -> tuple[Articulation, ...]:
                 joints.append(joint)
     found = []
     for prim in roots:
-        seed = _seed(stage, prim)
+        seed = _seed(prim)
         if not seed:
             continue
         links, own = _connected(seed, joints)
@@ -124,7 +124,7 @@ def find_articulations(stage: Usd.Stage) -> tuple[Articulation, ...]:
     return tuple(found)
 
 
-def _seed(stage: Usd.Stage, prim: Usd.Prim) -> str:
+def _seed(prim: Usd.Prim) -> str:
     """Return one body of the articulation whose root API is on a prim."""
     if prim.HasAPI(UsdPhysics.RigidBodyAPI):
         return str(prim.GetPath())
@@ -331,23 +331,21 @@ def _drive(articulation: Articulation) -> _Drive | None:
     ]
     if steers:
         steered = [w for w in wheels if w.parent in {j.child for j in steers}]
-        rears = [w for w in on_base if w.driven] or on_base
-        sides = _left_then_right(articulation, rears or driven)
-        return _Drive(
-            "acker", (*sides, *_left_then_right(articulation, steers)), tuple(rears), tuple(steered)
-        )
+        rears = [w for w in on_base if w.driven] or on_base or driven
+        sides = _left_then_right(rears)
+        return _Drive("acker", (*sides, *_left_then_right(steers)), tuple(rears), tuple(steered))
     first = driven[0].axis
     across = [w for w in driven if abs(float(w.axis @ first)) < 0.9]
     rolling = [w for w in driven if sum(j.parent == w.child for j in joints) >= _ROLLERS]
     if across or rolling:
         return _Drive("omni_angular", tuple(driven), tuple(driven))
-    return _Drive("diff", tuple(_left_then_right(articulation, driven)), tuple(driven))
+    return _Drive("diff", tuple(_left_then_right(driven)), tuple(driven))
 
 
-def _left_then_right(articulation: Articulation, joints: Sequence[Joint]) -> list[Joint]:
-    """Order joints in pairs, left before right, from the front to the back.
+def _left_then_right(joints: Sequence[Joint]) -> list[Joint]:
+    """Order joints in pairs, left before right, where their names say so.
 
-    Left is told by names where they say it, since a base need not look along its x axis.
+    A base need not look along its x axis; then the names alone tell which way is ahead.
     """
     lefts = [j for j in joints if "left" in j.path.rsplit("/", 1)[-1].lower()]
     rights = [j for j in joints if "right" in j.path.rsplit("/", 1)[-1].lower()]
