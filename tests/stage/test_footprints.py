@@ -125,6 +125,25 @@ def test_outlines_on_a_raster_are_within_their_error_of_the_exact_ones(seed):
     assert shapely.hausdorff_distance(exact.exterior, drawn.exterior) <= error
 
 
+@settings(max_examples=8)
+@given(st.integers(0, 10_000))
+def test_overlapping_solids_have_the_outline_that_a_raster_has(seed):
+    """Three boxes that pierce each other, in one mesh and at any angle."""
+    rng = np.random.default_rng(seed)
+    pieces = []
+    for number in range(3):
+        size = rng.uniform(0.3, 1.0, 3)
+        box = _rotated(_part(_box(-size, size)), seed + number)
+        pieces.append((box.points + rng.uniform(-0.6, 0.6, 3), box.triangles))
+    part = _part(*pieces)
+    band = (-0.3, rng.uniform(-0.3, 0.5))
+    exact, _ = mesh_footprint(part, *band)
+    drawn, error = raster_footprint([part], *band, 0.02)
+    assert exact.is_valid
+    assert exact.difference(drawn.buffer(error)).area < 1e-9
+    assert drawn.difference(exact.buffer(error)).area < 1e-9
+
+
 def test_the_error_of_a_raster_grows_with_what_it_covers():
     part = _part(_box((0, 0, 0), (100, 100, 1)))
     _, error = raster_footprint([part], 0.2, 0.8, 0.005)
