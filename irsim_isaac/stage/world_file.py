@@ -25,6 +25,22 @@ __all__ = ["read_world"]
 
 _SECTIONS = ("world", "gui", "robot", "obstacle", "custom")
 _KINEMATICS: tuple[Kinematics, ...] = ("diff", "omni", "omni_angular", "acker")
+_READ = {
+    "world": {
+        "width", "height", "offset", "step_time", "obstacle_map", "mdownsample", "fog_map",
+        "fog_map_resolution", "sample_time",
+    },
+    "robot": {
+        "name", "number", "distribution", "kinematics", "shape", "state", "goal", "vel_max", "acce",
+        "mass", "sensors",
+    },
+    "obstacle": {
+        "name", "number", "distribution", "kinematics", "shape", "state", "velocity", "mass",
+        "friction", "static",
+    },
+}  # fmt: skip
+"""The keys that a stage has a place for; what else a file says is named in the report."""
+
 _PER_OBJECT = ("mass", "friction", "inertia", "restitution")
 
 
@@ -107,6 +123,7 @@ class _Reader:
                 where = f"{role}[{number}]"
                 if not isinstance(group, dict):
                     raise self.fail(where, f"found {group!r}, expected a mapping")
+                self.name_unread(group, role, where)
                 for item in self.expand(group, where):
                     name = self.name(item, role)
                     kinematics = self.kinematics(item, where)
@@ -118,6 +135,7 @@ class _Reader:
                             goals[name] = goal
                     else:
                         obstacles.append(self.obstacle(item, name, where))
+        self.name_unread(self.world, "world", "world")
         grid = self.grid()
         fog = None
         if self.world.get("fog_map"):
@@ -140,6 +158,15 @@ class _Reader:
                 omissions=tuple(self.omissions), parameters={"world": str(self.file)}
             ),
         )
+
+    def name_unread(self, section: Mapping[str, Any], kind: str, where: str) -> None:
+        """Name what a section says and a stage has no place for."""
+        self.omissions += [
+            Omission(f"{where}.{key}", "unread", "a stage has no place for it")
+            for key in section
+            if key not in _READ[kind]
+            and not (key == "collision_mode" and section[key] == "contact")
+        ]
 
     def name(self, item: Mapping[str, Any], role: str) -> str:
         given = item.get("name")
@@ -277,9 +304,6 @@ class _Reader:
         w = second if kinematics != "omni" else 1.0
         if kinematics == "acker" and wheelbase:
             w = v * math.tan(min(second, 1.5)) / wheelbase
-        for key in ("behavior", "group_behavior"):
-            if item.get(key):
-                self.omissions.append(Omission(f"{name}.{key}", "behavior", "is IR-SIM's own"))
         told = self.told("robots", name) or {}
         return RobotSpec(
             name=name,

@@ -252,6 +252,30 @@ def test_the_command_writes_a_stage(tmp_path, capsys):
     assert Usd.Stage.Open(str(target)).GetPrimAtPath("/World/Obstacles/couch/Area")
 
 
+def test_what_a_stage_has_no_place_for_is_named(tmp_path):
+    file = tmp_path / "world.yaml"
+    file.write_text(
+        "world: {width: 5, height: 5, control_mode: keyboard}\n"
+        "gui: {x: 1}\n"
+        "robot:\n"
+        "  - {kinematics: {name: diff}, shape: {name: circle, radius: 0.2}, state: [1, 1, 0],\n"
+        "     behavior: {name: dash}, color: g}\n"
+        "obstacle:\n"
+        "  - {number: 2, shape: {name: circle, radius: 0.2}, state: [[2, 2], [3, 3]],\n"
+        "     kinematics: {name: omni}, plot: {show_text: true}}\n"
+    )
+    omissions = read_world(file).report.omissions
+    assert [entry.where for entry in omissions] == [
+        "robot[0].behavior",
+        "robot[0].color",
+        "obstacle[0].plot",
+        "obstacle_1.kinematics",
+        "obstacle_2.kinematics",
+        "world.control_mode",
+        "gui",
+    ]
+
+
 def test_a_map_of_ros_is_raised_too(tmp_path):
     cells = np.zeros((20, 10), dtype=np.int8)
     cells[4:8, 2:5] = 100
