@@ -263,8 +263,10 @@ class IrsimSimulator(SteppedSimulator):
                 for item in env.objects
             ],
         )
-        for item in state.objects:
+        for item, source in zip(state.objects, env.objects, strict=True):
             item.collision = item.collision or bool(item.contacts)
+            if item.scans and item.name in self._robots:
+                _turn_scans(item, source, self._robots[item.name])
         return state
 
     def _place(self, updates: Mapping[str, Odometry]) -> None:
@@ -295,6 +297,21 @@ class IrsimSimulator(SteppedSimulator):
         self._env.end()
         self._objects = {}
         self._leave_thread()
+
+
+def _turn_scans(state: ObjectState, source: Any, spec: RobotSpec) -> None:
+    """Tell the bearings of scans in the frames of the mounts.
+
+    A window of beams that is not symmetric about the mount's heading is written to IR-SIM by
+    turning its sensor, whose own bearings are symmetric.
+    """
+    sensors = [sensor for sensor in source.sensors if sensor.sensor_type in _SCANNERS]
+    if len(sensors) != len(spec.lidars):
+        return
+    for scan, sensor, mount in zip(state.scans, sensors, spec.lidars, strict=True):
+        turn = float(sensor.offset[2, 0]) - mount.yaw
+        scan.angle_min += turn
+        scan.angle_max += turn
 
 
 def _read_spec(item: Any) -> RobotSpec:

@@ -209,7 +209,11 @@ def _embedded(figure: Any, name: str) -> str:
         include_plotlyjs=False,
         div_id=f"figure-{name}",
         auto_play=False,
-        config={"displaylogo": False, "responsive": True},
+        config={
+            "displaylogo": False,
+            "responsive": True,
+            "displayModeBar": "hover" if name in ("top", "time") else False,
+        },
     )
     return html
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,11 @@ def simulator(tmp_path: Path):
 
         def start(name, spec=None, *, unit=1.0, y_up=False, **options):
             spec = spec or robot(lidars=False)
-            if name == "physx":
-                pytest.importorskip("ovphysx")
+            # Importing ir-sim by itself would choose a matplotlib backend and print.
+            package = {"physx": "ovphysx", "irsim": "irsim"}.get(name)
+            if package is not None and find_spec(package) is None:
+                pytest.skip(f"{package} is not installed")
             if name == "irsim":
-                pytest.importorskip("irsim")
                 world = write_world(tmp_path / "arena.yaml", [spec], room=options.pop("room", True))
                 made = make("irsim", world=world, robots=[spec], starts=STARTS, **options)
             else:
