@@ -16,6 +16,7 @@ from irsim_isaac.simulators.protocol import (
     unregister,
 )
 from irsim_isaac.simulators.recorded import RecordedSimulator
+from irsim_isaac.simulators.remote import RemoteSimulator, Resumable
 from irsim_isaac.simulators.stage import StageSimulator
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "OnStep",
     "PhysxSimulator",
     "RecordedSimulator",
+    "RemoteSimulator",
+    "Resumable",
     "Simulator",
     "StageSimulator",
     "StartPose",
@@ -37,4 +40,5 @@ __all__ = [
 register("irsim", IrsimSimulator)
 register("physx", PhysxSimulator)
 register("recorded", RecordedSimulator)
+register("remote", RemoteSimulator)
 register("stage", StageSimulator)

@@ -244,9 +244,7 @@ class _Writing:
             inner = self._inner(hint)
             row = f"(None if {access} is None else {inner}.row({access}, put))"
             leaf = self._leaf(row, {tuple} | none)
-            self.takes.append(
-                f"{leaf} = None if {leaf} is None else {inner}.message({leaf}, take)"
-            )
+            self.takes.append(f"{leaf} = None if {leaf} is None else {inner}.message({leaf}, take)")
             return leaf
         local = f"v{len(self.binds)}"
         self.binds.append(f"{local} = {access}")

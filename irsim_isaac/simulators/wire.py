@@ -26,6 +26,7 @@ from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, rows
 
 __all__ = [
+    "ANNOUNCEMENT",
     "LOOPBACK",
     "NO_SESSION",
     "SIZE_LIMIT",
@@ -45,6 +46,9 @@ __all__ = [
 
 VERSION = 1
 """The version of what is said; both ends must speak the same one."""
+
+ANNOUNCEMENT = "irsim_isaac server at "
+"""What the line begins with in which a server says where it is."""
 
 LOOPBACK = "tcp://127.0.0.1:*"
 
@@ -257,9 +261,14 @@ def pack_values(value: Any) -> bytes:
             return os.fspath(item)
         if isinstance(item, Mapping):
             return dict(item)
-        for plain in (bool, int, float, str, bytes):
-            if isinstance(item, plain):
-                return plain(item)
+        if isinstance(item, np.generic):
+            return item.item()
+        # Of a subclass, such as an enumeration's, the plain value.
+        if isinstance(item, str):
+            return str.__str__(item)
+        for base in (int, float):
+            if isinstance(item, base):
+                return base(item)
         return _plain(item)
 
     try:
