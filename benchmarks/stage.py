@@ -178,8 +178,22 @@ def stage_50k_instances() -> Iterator[Row]:
         for kind in ("references", "point_instancer"):
             seconds, memory = measure_instances(count, kind)
             name = f"{kind}_{count}"
-            yield Row(f"stage_50k_instances/{name}", value=seconds, unit="s")
+            yield Row(
+                f"stage_50k_instances/{name}", value=seconds, unit="s", note="of one processor"
+            )
             yield Row(f"stage_50k_instances/{name}/memory", value=memory, unit="MB")
+
+
+@benchmark("stage_2m_triangles")
+def stage_2m_triangles() -> Iterator[Row]:
+    meshes = [(points + [0.0, 0.0, z], triangles) for z in (0.0, 0.2) for points, triangles in
+              spheres()]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spheres.usdc"
+        write_meshes(path, meshes, colliders=False)
+        seconds, memory = measure(path)
+    yield Row("stage_2m_triangles", value=seconds, unit="s", note="of one processor")
+    yield Row("stage_2m_triangles/memory", value=memory, unit="MB")
 
 
 def measure_instances(count: int, kind: str) -> tuple[float, float]:
@@ -187,14 +201,19 @@ def measure_instances(count: int, kind: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cubes.usdc"
         write_cubes(path, count, kind)
-        code = "import sys; from benchmarks.stage import time_map; print(*time_map(sys.argv[1]))"
-        answer = subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            cwd=Path(__file__).resolve().parents[1],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        return measure(path)
+
+
+def measure(path: Path) -> tuple[float, float]:
+    """Map a stage in a process of its own; return seconds and the peak of memory [MB]."""
+    code = "import sys; from benchmarks.stage import time_map; print(*time_map(sys.argv[1]))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     seconds, memory = answer.stdout.split()[-2:]
     return float(seconds), float(memory)
 
@@ -236,10 +255,10 @@ def write_cubes(path: Path, count: int, kind: str) -> None:
 
 
 def time_map(path: str) -> tuple[float, float]:
-    """Return the seconds from an opened stage to its grid, and this process's peak [MB]."""
+    """Return a processor's seconds from an opened stage to its grid, and the peak [MB]."""
     stage = open_stage(path)
-    start = time.perf_counter()
+    start = time.process_time()
     occupancy = build_occupancy(stage)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert (occupancy.cells == 100).any() and len(read_geometry(stage).parts) > 1
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
