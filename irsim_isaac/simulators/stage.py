@@ -128,11 +128,11 @@ class StageSimulator(SteppedSimulator):
         geometry = read_geometry(opened)
         band = (floor + height[0], floor + height[1])
         self._footprints = {name: footprint_polygon(spec) for name, spec in self._robots.items()}
+        self._outlines = body_outlines(geometry, list(self._bodies.values()), height=band)
         self._reach = {
             name: float(np.hypot(*np.array(outline.exterior.coords).T).max())
-            for name, outline in self._footprints.items()
+            for name, outline in (self._footprints | self._outlines).items()
         }
-        self._outlines = body_outlines(geometry, list(self._bodies.values()), height=band)
         self._resolution = resolution
         self._collisions = collisions
         self._map = None
@@ -185,6 +185,7 @@ class StageSimulator(SteppedSimulator):
             self._areas[name] = placed(
                 self._footprints[name], planar_matrix(reached.x, reached.y, reached.yaw)
             )
+            self._centres[name] = (reached.x, reached.y)
             if met is not None:
                 known = self._touching.setdefault(name, [])
                 known += [other for other in met if other not in known]
@@ -244,6 +245,8 @@ class StageSimulator(SteppedSimulator):
             self._ids[other]
             for other, area in self._areas.items()
             if other != name
+            and math.dist((pose.x, pose.y), self._centres[other])
+            <= self._reach[name] + self._reach[other]
             and shapely.intersects(outline, area)
             and not shapely.touches(outline, area)
         ]
@@ -270,8 +273,10 @@ class StageSimulator(SteppedSimulator):
         self._areas = {
             name: placed(outline, self._frames[name]) for name, outline in self._footprints.items()
         }
+        self._centres = {name: (pose.x, pose.y) for name, pose in self._poses.items()}
         for name, outline in self._outlines.items():
             pose = bodies[name]
+            self._centres[name] = (float(pose[0, 3]), float(pose[1, 3]))
             self._areas[name] = placed(
                 outline, planar_matrix(pose[0, 3], pose[1, 3], heading(pose))
             )
