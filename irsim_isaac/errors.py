@@ -7,6 +7,7 @@ one line and exits with 2.
 from __future__ import annotations
 
 __all__ = [
+    "InteractiveError",
     "IrsimIsaacError",
     "MapFormatError",
     "MirrorError",
@@ -67,6 +68,10 @@ class MirrorError(IrsimIsaacError):
 
 class ScenarioError(IrsimIsaacError):
     """A scenario is malformed or cannot be run."""
+
+
+class InteractiveError(IrsimIsaacError):
+    """A question about rooms, surfaces and items cannot be answered."""
 
 
 class StoreError(IrsimIsaacError):

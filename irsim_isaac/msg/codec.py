@@ -61,7 +61,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a field holds: a scalar, an array, a message, a list of one of these."""
+    """What a field holds: a scalar, an array, a message, a list of one of these, or any."""
 
     name: str
     of: Any = None
@@ -84,12 +84,16 @@ def _kind(hint: Any) -> _Kind:
         return _Kind("list", _kind(get_args(hint)[0]))
     elif isinstance(hint, type) and is_dataclass(hint):
         return _Kind("message", hint)
-    raise TypeError(f"a message field cannot be annotated {hint}")
+    return _Kind("any")
 
 
 def _layout(cls: type) -> list[tuple[Field[Any], _Kind]]:
-    hints = get_type_hints(cls)
-    return [(item, _kind(hints[item.name])) for item in fields(cls)]
+    try:
+        hints = get_type_hints(cls)
+    except NameError:
+        # A class of a user whose annotations name what only a type checker sees.
+        hints = {}
+    return [(item, _kind(hints.get(item.name))) for item in fields(cls)]
 
 
 def _shared(cls: type) -> tuple[str, str]:
@@ -362,6 +366,8 @@ def _reader(kind: _Kind) -> Callable[[Any, bool], Any]:
         return _read_array(kind.of)
     if kind.name == "list":
         return _read_list(_reader(kind.of))
+    if kind.name == "any":
+        return lambda value, text: value
     return codec(kind.of).from_dict
 
 
@@ -447,6 +453,8 @@ def _dict_expression(source: _Source, kind: _Kind, value: str, depth: int = 0) -
             else f"(v if (v := {value}) is None or v.__class__ is {_SCALARS[kind.of]}"
             " else builtin(v))"
         )
+    if kind.name == "any":
+        return f"builtin({value})"
     if kind.name == "array":
         plain = f"(v := {value}).__class__ is ndarray and v.dtype.kind in 'fiub'"
         return f"(v.tolist() if {plain} else builtin(v))"
@@ -500,6 +508,8 @@ def _json_expression(source: _Source, kind: _Kind, value: str) -> str:
         if kind.of is bool:
             return f"(('true' if v else 'false') if {test} else text(v))"
         return f"(repr(v) if {test} else text(v))"
+    if kind.name == "any":
+        return f"text({value})"
     if kind.name == "array":
         return f"array({value})"
     if kind.name == "message":

@@ -85,9 +85,9 @@ class Quaternion(Message):
         x, y, z, w = self.x, self.y, self.z, self.w
         norm = hypot(hypot(x, y), hypot(z, w))
         if not isfinite(norm):
-            raise ValueError(f"orientation {self} is not finite and defines no yaw")
+            raise ValueError(f"the orientation must be finite to define a yaw, found {self}")
         if norm <= float_info.epsilon:
-            raise ValueError(f"orientation {self} must be non-zero to define a yaw")
+            raise ValueError(f"the orientation must be non-zero to define a yaw, found {self}")
         x, y, z, w = x / norm, y / norm, z / norm, w / norm
         return atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 

@@ -157,8 +157,8 @@ class Odometry(Message):
             )
         except (AttributeError, TypeError, ValueError, OverflowError) as error:
             raise TypeError(
-                f"found a {type(msg).__name__}, expected a message shaped like "
-                f"nav_msgs/Odometry: {error}"
+                f"found a {type(msg).__name__}, expected a ROS-compatible nav_msgs/Odometry "
+                f"message: {error}"
             ) from error
         x, y, qx, qy, qz, qw, forward, lateral, turn = values
         if not all(map(isfinite, values)):
@@ -245,8 +245,8 @@ def _steer(
     """Fill the steering of a car in."""
     if len(state) < 4:
         raise ValueError(
-            f"object '{obj.name}' has {len(state)} state values, expected a fourth, the "
-            "steering state value, to receive the odometry of a car"
+            f"object '{obj.name}' has {len(state)} state values; a car needs a steering state "
+            "value, the fourth, to receive odometry"
         )
     if abs(forward) > float_info.epsilon:
         state[3, 0] = atan(turn * _wheelbase(obj) / forward)

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
 from irsim_isaac.errors import IrsimIsaacError, MissingPackageError
 from irsim_isaac.msg.geometry import (
@@ -28,6 +28,12 @@ from irsim_isaac.msg.geometry import (
     Vector3,
 )
 from irsim_isaac.msg.header import Clock, Header
+from irsim_isaac.msg.interactive_world.described import EXTRA
+from irsim_isaac.msg.interactive_world.interfaces import (
+    message_definitions,
+    ros_field_type,
+    wire_classes,
+)
 from irsim_isaac.msg.laser_scan import LaserScan
 from irsim_isaac.msg.message import Message
 from irsim_isaac.msg.numpy_later import np
@@ -38,6 +44,7 @@ from irsim_isaac.msg.tf import TFMessage
 from irsim_isaac.msg.world_state import ContactState, ObjectState, WorldState
 
 __all__ = [
+    "INTERACTIVE_TYPES",
     "ROS_TYPES",
     "MissingRosError",
     "definition",
@@ -45,6 +52,7 @@ __all__ = [
     "from_native",
     "from_ros1",
     "nanoseconds",
+    "serve",
     "to_cdr",
     "to_native",
     "to_ros1",
@@ -79,6 +87,9 @@ ROS_TYPES: Mapping[type[Message], str] = {
     )
 }
 """The ROS type of each message class, as ``package/Type``; ROS 2 says ``package/msg/Type``."""
+
+INTERACTIVE_TYPES: Mapping[type[Message], str] = {cls: name for name, cls in wire_classes().items()}
+"""The same for the interactive world; ``package/Service_Request`` and the like for its parts."""
 
 
 class MissingRosError(MissingPackageError):
@@ -150,7 +161,14 @@ class _Rosbags:
         return values
 
 
-_TYPECODES = {"float32": "f", "float64": "d", "int8": "b", "int64": "q", "uint32": "I"}
+_TYPECODES = {
+    "float32": "f",
+    "float64": "d",
+    "int8": "b",
+    "int64": "q",
+    "uint8": "B",
+    "uint32": "I",
+}
 
 
 class _Native:
@@ -177,14 +195,30 @@ class _Native:
         return values
 
 
+_INNER = {
+    "Request": "srv",
+    "Response": "srv",
+    "Goal": "action",
+    "Result": "action",
+    "Feedback": "action",
+}
+"""What a name after an underscore is a part of."""
+
+
 def _native_class(name: str) -> Any:
     package, _, leaf = name.partition("/")
+    whole, _, part = leaf.partition("_")
+    kind = _INNER.get(part, "msg")
     try:
-        module = importlib.import_module(f"{package}.msg")
+        module = importlib.import_module(f"{package}.{kind}")
     except ImportError as error:
         raise MissingRosError(package) from error
     try:
-        return getattr(module, leaf)
+        if kind == "msg":
+            return getattr(module, leaf)
+        owner = getattr(module, whole, None)
+        # rclpy nests the parts, rospy joins the names.
+        return getattr(owner, part, None) or getattr(module, whole + part)
     except AttributeError:
         raise MissingRosError(name) from None
 
@@ -397,7 +431,52 @@ _PACKERS: Mapping[type[Message], Callable[[Any, Any], Any]] = {
 }
 
 
+_NUMBERS = {"float64": np.float64, "uint32": np.uint32, "uint8": np.uint8}
+
+
+def _pack_fields(to: Target, message: Any) -> Any:
+    """Pack a message of the interactive world, field by field.
+
+    A sourced package may be of the contract alone: fields beyond it are then left out.
+    """
+    cls = message.__class__
+    name = INTERACTIVE_TYPES[cls]
+    known = None if to.direct else _native_fields(_native_class(name))
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for item in fields(cls):
+        if known is not None and item.name not in known and item.metadata.get(EXTRA):
+            continue
+        kind = ros_field_type(hints[item.name], item)
+        values[item.name] = _pack_value(to, getattr(message, item.name), kind, item.name)
+    if to.direct and not values:
+        # An empty message of ROS 2 holds one byte, which is a field where rosbags makes the class.
+        values = {item.name: 0 for item in fields(to.types[name])}  # type: ignore[union-attr]  # rosbags'
+    return to.make(name, **values)
+
+
+def _native_fields(cls: Any) -> set[str]:
+    if hasattr(cls, "get_fields_and_field_types"):
+        return set(cls.get_fields_and_field_types())
+    return set(cls.__slots__)
+
+
+def _pack_value(to: Target, value: Any, kind: str, field: str) -> Any:
+    if isinstance(value, Message):
+        return _pack(to, value)
+    base, is_list, _ = kind.partition("[]")
+    if not is_list:
+        return _real(value) if base == "float64" else value
+    if base == "builtin_interfaces/Time":
+        return [to.time(item, field) for item in value]
+    if base in _NUMBERS:
+        return to.sequence(_vector(value, _NUMBERS[base], field))
+    return [_pack(to, item) if isinstance(item, Message) else item for item in value]
+
+
 def _pack(to: Target, message: Any) -> Any:
+    if message.__class__ in INTERACTIVE_TYPES:
+        return _pack_fields(to, message)
     return _PACKERS.get(message.__class__, _pack_plain)(to, message)
 
 
@@ -577,6 +656,43 @@ _UNPACKERS: Mapping[str, Callable[[Any], Message]] = {
 }
 
 
+def _unpack_fields(cls: type[Any]) -> Callable[[Any], Any]:
+    """Return what unpacks a message of the interactive world; absent extras keep defaults."""
+    hints = get_type_hints(cls)
+    kinds = {item.name: ros_field_type(hints[item.name], item) for item in fields(cls)}
+    extra = {item.name for item in fields(cls) if item.metadata.get(EXTRA)}
+
+    def unpack(native: Any) -> Any:
+        values = {}
+        for name, kind in kinds.items():
+            if name in extra and not hasattr(native, name):
+                continue
+            values[name] = _unpack_value(getattr(native, name), hints[name], kind)
+        return cls(**values)
+
+    return unpack
+
+
+def _unpack_value(value: Any, hint: Any, kind: str) -> Any:
+    base, is_list, _ = kind.partition("[]")
+    if not is_list:
+        if isinstance(hint, type) and issubclass(hint, Message):
+            return _UNPACKERS[hint.ros_type](value)  # type: ignore[attr-defined]  # each has one
+        return hint(value)
+    if base == "uint8":
+        return np.frombuffer(bytes(value), np.uint8).copy()
+    if base == "builtin_interfaces/Time":
+        return [_seconds(item) for item in value]
+    (inner,) = get_args(hint)
+    return [_unpack_value(item, inner, base) for item in value]
+
+
+_UNPACKERS = {
+    **_UNPACKERS,
+    **{name: _unpack_fields(cls) for cls, name in INTERACTIVE_TYPES.items()},
+}
+
+
 # ------------------------------------------------------------------ bytes
 
 
@@ -587,7 +703,7 @@ def _typestore(generation: Generation) -> Any:
     except ImportError as error:
         raise MissingPackageError("rosbags", "record") from error
     store = get_typestore(Stores.ROS2_HUMBLE if generation == 2 else Stores.ROS1_NOETIC)
-    missing = dict(DEFINITIONS)
+    missing = {**DEFINITIONS, **message_definitions()}
     if "tf2_msgs/msg/TFMessage" not in store.types:
         missing["tf2_msgs/TFMessage"] = "geometry_msgs/TransformStamped[] transforms\n"
     for name, text in missing.items():
@@ -601,7 +717,9 @@ def _rosbags(generation: Generation) -> _Rosbags:
     return _Rosbags(_typestore(generation), generation)
 
 
-_NAMES = {cls: name.replace("/", "/msg/") for cls, name in ROS_TYPES.items()}
+_NAMES = {
+    cls: name.replace("/", "/msg/") for cls, name in {**ROS_TYPES, **INTERACTIVE_TYPES}.items()
+}
 
 
 def _type_name(cls: type[Message]) -> str:
@@ -661,11 +779,11 @@ def _deserialize(cls: type[M], data: bytes, generation: Generation) -> M:
 
     try:
         native = read(store, data, name)
-        return _UNPACKERS[ROS_TYPES[cls]](native)  # type: ignore[return-value]
+        return _UNPACKERS[name.replace("/msg/", "/")](native)  # type: ignore[return-value]
     except (*_UNFIT, IndexError, SerdeError) as error:
         form = "CDR" if generation == 2 else "ROS 1"
         raise ValueError(
-            f"found {len(data)} bytes, expected a {ROS_TYPES[cls]} as {form}: {error}"
+            f"found {len(data)} bytes, expected a {name.replace('/msg/', '/')} as {form}: {error}"
         ) from error
 
 
@@ -768,3 +886,44 @@ def from_native(native: Any) -> Message:
         return _UNPACKERS[name](native)
     except (AttributeError, ValueError) as error:
         raise TypeError(f"found a {name} that is not whole: {error}") from error
+
+
+# ------------------------------------------------------------------ services
+
+
+def serve(node: Any, service: type[Any], name: str, answer: Callable[[Any], Message]) -> Any:
+    """Answer a service of the interactive world on a node of rclpy.
+
+    Where the answer raises one of this package's errors, the error is logged and the response
+    stays as ROS made it, with blank texts and empty lists: a service of ROS 2 has no other way
+    to say that it failed, and an exception would end the node.
+
+    Args:
+        node: A node of rclpy.
+        service: The class of the service, such as ``FindSurface``.
+        name: The name under which it is served.
+        answer: Takes the request and returns the response.
+
+    Returns:
+        What the node's ``create_service`` returned.
+
+    Raises:
+        MissingRosError: No sourced ROS has the service.
+    """
+    package, _, leaf = service.ros_type.partition("/")
+    try:
+        native = getattr(importlib.import_module(f"{package}.srv"), leaf)
+    except ImportError as error:
+        raise MissingRosError(package) from error
+    except AttributeError:
+        raise MissingRosError(service.ros_type) from None
+    read = _UNPACKERS[service.Request.ros_type]
+
+    def called(request: Any, response: Any) -> Any:
+        try:
+            return to_native(answer(read(request)))
+        except IrsimIsaacError as error:
+            node.get_logger().error(f"{name}: {error}")
+            return response
+
+    return node.create_service(native, name, called)
