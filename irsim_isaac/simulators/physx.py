@@ -363,7 +363,10 @@ class PhysxSimulator(SteppedSimulator):
         """Return the base frame of each robot and each body, and how they move."""
         engine = self._opened()
         states = engine.bodies(links=False)
-        if any(not drive.alone for drive in self._drives.values()):
+        self._alone = set(states)
+        if any(not drive.alone for drive in self._drives.values()) or any(
+            body.path not in states for body in self._bodies
+        ):
             states |= engine.bodies(links=True)
         motions = {}
         for name, drive in self._drives.items():
@@ -372,8 +375,12 @@ class PhysxSimulator(SteppedSimulator):
             arm = pose[:3, 3] - body.pose[:3, 3]
             motions[name] = Motion(pose, body.linear + np.cross(body.angular, arm), body.angular)
         for item in self._bodies:
-            if item.path in states:
-                motions[item.name] = self._frame.motion(states[item.path], self._centre(item.path))
+            # What PhysX does not simulate, such as the prototype of an instancer, stands.
+            motions[item.name] = (
+                self._frame.motion(states[item.path], self._centre(item.path))
+                if item.path in states
+                else Motion(item.pose, _ORIGIN, _ORIGIN)
+            )
         return motions
 
     def _centre(self, path: str) -> npt.NDArray[np.float64]:
@@ -446,6 +453,11 @@ class PhysxSimulator(SteppedSimulator):
             drive = self._drives.get(name)
             if isinstance(drive, HolonomicBase):
                 drive.check(odometry_motion(update))
+            if name in kinematic and kinematic[name].path not in self._alone:
+                raise SimulatorError(
+                    f"physx: an update of '{name}', which is a part of an articulation or is not "
+                    "simulated; only bodies that stand alone can be placed"
+                )
         for name, update in updates.items():
             self._put(name, odometry_motion(update), kinematic.get(name))
         if updates:

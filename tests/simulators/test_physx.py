@@ -438,3 +438,50 @@ def test_odometry_is_a_message_of_the_whole_body(tmp_path: Path, start: Start) -
     for part in ("linear", "angular"):
         one, other = getattr(told.twist.twist, part), getattr(again.twist.twist, part)
         assert (one.x, one.y, one.z) == pytest.approx((other.x, other.y, other.z), abs=1e-5)
+
+
+def test_a_door_is_told_but_not_placed(tmp_path: Path, start: Start) -> None:
+    """The links of other articulations are obstacles that only physics moves."""
+    path = write_stage(tmp_path / "stage.usda", crate=False)
+    stage = Usd.Stage.Open(str(path))
+    frame = UsdGeom.Xform.Define(stage, "/door")
+    UsdPhysics.ArticulationRootAPI.Apply(frame.GetPrim())
+    post = cube(stage, "/door/post", (2.0, 0.0, 0.5), (0.1, 0.1, 1.0))
+    leaf = cube(stage, "/door/leaf", (2.0, 0.5, 0.5), (0.05, 0.8, 0.9))
+    for prim in (post, leaf):
+        UsdPhysics.RigidBodyAPI.Apply(prim)
+    fixed = UsdPhysics.FixedJoint.Define(stage, "/door/fixed")
+    fixed.CreateBody1Rel().SetTargets(["/door/post"])
+    fixed.CreateLocalPos0Attr((2.0, 0.0, 0.5))
+    hinge = UsdPhysics.RevoluteJoint.Define(stage, "/door/hinge")
+    hinge.CreateAxisAttr("Z")
+    hinge.CreateBody0Rel().SetTargets(["/door/post"])
+    hinge.CreateBody1Rel().SetTargets(["/door/leaf"])
+    # In the frames of the two, which the size of each stretches.
+    hinge.CreateLocalPos0Attr((0.0, 1.0, 0.0))
+    hinge.CreateLocalPos1Attr((0.0, -0.5, 0.0))
+    stage.Save()
+    for drive_by in ("body", "wheels"):
+        simulator = start(
+            stage=path,
+            robots=[robot()],
+            starts={"robot": (0.5, 0.7, 0.0)},
+            drive_by=drive_by,
+        )
+        world = simulator.read()
+        assert {item.name for item in world.objects} == {"robot", "post", "leaf"}
+        assert pose_of(world, "leaf")[:2] == pytest.approx((2.0, 0.5), abs=1e-3)
+        with pytest.raises(SimulatorError, match="'leaf', which is a part of an articulation"):
+            simulator.write({"robot": odometry(0.0, 0.0), "leaf": odometry(3.0, 3.0)})
+        assert pose_of(simulator.read())[:2] == pytest.approx((0.5, 0.7), abs=1e-6)
+        touched = False
+        for _ in range(40):
+            world = simulator.step({"robot": twist(0.6)})
+            touched = touched or "leaf" in [
+                contact.other for contact in state_of(world, "robot").contacts
+            ]
+        assert touched
+        # Pushed on its far side, the leaf has swung open and the post still stands.
+        assert pose_of(world, "leaf")[0] > 2.05
+        assert pose_of(world, "post")[:2] == pytest.approx((2.0, 0.0), abs=1e-3)
+        simulator.close()
