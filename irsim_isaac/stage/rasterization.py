@@ -65,6 +65,8 @@ _TIES = wp.constant(wp.float64(_TIE))
 _HEIGHT_TIES = wp.constant(wp.float64(_HEIGHT_TIE))
 _MARGIN = wp.constant(wp.float64(-2.0))
 _HALF = wp.constant(wp.float64(0.5))
+# Older Warp takes the negative of a constant for a float32.
+_MINUS_HALF = wp.constant(wp.float64(-0.5))
 _ZERO = wp.constant(wp.float64(0.0))
 _FILLED_WEIGHT = wp.constant(65536)
 _MARK = wp.constant(wp.uint8(1))
@@ -189,7 +191,7 @@ def _count_crossings(
         nx: Cells along x.
         ny: Cells along y.
     """
-    first = wp.max(_ceil(wp.max(v0[0], -_HALF) - _HALF), 0)
+    first = wp.max(_ceil(wp.max(v0[0], _MINUS_HALF) - _HALF), 0)
     last = wp.min(_ceil(wp.min(v2[0], wp.float64(nx) + _HALF) - _HALF) - 1, nx - 1)
     if last < first or facing == _ZERO:
         return
@@ -415,9 +417,9 @@ def _mark(
         max_x = wp.max(max_x, xs[i])
         min_y = wp.min(min_y, ys[i])
         max_y = wp.max(max_y, ys[i])
-    if max_x < -_HALF or min_x > wp.float64(nx) + _HALF:
+    if max_x < _MINUS_HALF or min_x > wp.float64(nx) + _HALF:
         return
-    if max_y < -_HALF or min_y > wp.float64(ny) + _HALF:
+    if max_y < _MINUS_HALF or min_y > wp.float64(ny) + _HALF:
         return
     low_y = wp.max(min_y, _MARGIN)
     high_y = wp.min(max_y, wp.float64(ny + 2))
