@@ -21,14 +21,21 @@ def register_simulator() -> Undo:
     """Make the live Isaac Sim known to ``simulators.make``.
 
     Returns:
-        A function that makes it unknown again.
+        A function that makes it unknown again and closes what was left open of it.
     """
-    from irsim_isaac.kit.simulator import IsaacSimulator
+    from irsim_isaac.kit.lidar import close_lidars
+    from irsim_isaac.kit.simulator import IsaacSimulator, close_simulator
     from irsim_isaac.simulators import register, unregister
 
     # After a hot reload the class is another one.
     register(SIMULATOR, IsaacSimulator, replace=True)
-    return lambda: unregister(SIMULATOR)
+
+    def forget() -> None:
+        unregister(SIMULATOR)
+        close_simulator()
+        close_lidars()
+
+    return forget
 
 
 def open_file(path: str | os.PathLike[str], *, frames: int = _LOADING_FRAMES) -> None:

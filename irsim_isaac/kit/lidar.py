@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,9 +22,18 @@ from irsim_isaac.robot import LidarMount
 if TYPE_CHECKING:
     from irsim_isaac.map import FogMap
 
-__all__ = ["LidarCounts", "RtxLidar"]
+__all__ = ["LidarCounts", "RtxLidar", "close_lidars"]
 
 _OMNI_LIDAR = "OmniLidar"
+
+_open_lidars: weakref.WeakSet[RtxLidar] = weakref.WeakSet()
+"""The lidars that have not been closed."""
+
+
+def close_lidars() -> None:
+    """Close every lidar that is still open."""
+    for lidar in list(_open_lidars):
+        lidar.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,7 @@ class RtxLidar:
         self._polls = self._missing = self._bad = 0
         self._last_error = ""
         self._attach()
+        _open_lidars.add(self)
         self._guards = [on_stage("CLOSING", self._detach), on_stage("OPENED", self._take_up)]
 
     @property
@@ -185,6 +196,7 @@ class RtxLidar:
         while self._guards:
             self._guards.pop()()
         self._detach()
+        _open_lidars.discard(self)
 
     def _attach(self) -> None:
         from irsim_isaac.stage import lidar_profile

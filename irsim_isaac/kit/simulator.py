@@ -23,7 +23,7 @@ from irsim_isaac.simulators import Drive, StartPose
 from irsim_isaac.simulators.drives import Motion  # type: ignore[attr-defined]  # no public name
 from irsim_isaac.simulators.physx import PhysxSimulator
 
-__all__ = ["IsaacSimulator"]
+__all__ = ["IsaacSimulator", "close_simulator"]
 
 _SUB_STEP = "1/60"
 _FRAME_RATE = 60.0
@@ -32,6 +32,12 @@ _NO_MOTION = np.zeros(3)
 
 _live: list[IsaacSimulator] = []
 """The simulator that holds the live simulation, if one does."""
+
+
+def close_simulator() -> None:
+    """Close the simulator that holds the live simulation, if one does."""
+    while _live:
+        _live.pop().close()
 
 
 class IsaacSimulator(PhysxSimulator):
@@ -89,8 +95,7 @@ class IsaacSimulator(PhysxSimulator):
         if lidar not in ("rtx", "rays"):
             raise SimulatorError(f"isaac: lidar must be 'rtx' or 'rays', found {lidar!r}")
         self._isaac = isaac_sim()
-        if _live:
-            _live.pop().close()
+        close_simulator()
         self._drive_kind = drive
         self._with_rtx = lidar == "rtx" and any(robot.lidars for robot in robots)
         self._live: Any = None

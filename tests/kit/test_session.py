@@ -132,3 +132,29 @@ def test_a_robot_without_its_lidar_in_the_stage_is_named(headless: Kit) -> None:
     with pytest.raises(SimulatorError, match="drive must be 'step' or 'runs', found 'walk'"):
         make("isaac", stage=STAGE, drive="walk")
     assert headless.registered()["annotators"] == []
+
+
+def test_twenty_reloads_with_everything_left_open_leave_nothing(headless: Kit) -> None:
+    before = headless.registered()
+    stage = headless.open_stage(STAGE)
+    written = stage.GetRootLayer().ExportToString()
+    for count in range(20):
+        headless.enable()
+        lidar = headless.module("irsim_isaac.kit").RtxLidar("/World/RobotStart/Lidar")
+        if count % 5 == 0:
+            simulator = make(
+                "isaac",
+                robots=robot_specs(stage),
+                starts=robot_starts(stage),
+                drive="runs",
+                sub_step="1/60",
+            )
+        assert headless.registered() != before
+        headless.disable()
+        assert headless.registered() == before
+        with pytest.raises(SimulatorError, match="it is closed"):
+            lidar.poll()
+        with pytest.raises(SimulatorError, match="it is closed"):
+            simulator.read()
+    assert list(stage.GetSessionLayer().subLayerPaths) == []
+    assert stage.GetRootLayer().ExportToString() == written
