@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
 import pickle
@@ -158,6 +159,39 @@ def test_odd_values_become_built_in_ones():
     for method in ("to_dict", "to_json"):
         with pytest.raises(TypeError, match=r"found \{1\} of type set"):
             getattr(msg.Header(frame_id={1}), method)()
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Payload(msg.Message):
+    """A message of a user, with a field of a kind that no contract names."""
+
+    payload: dict[str, object]
+    notes: tuple[str, ...] | None = None
+    local: OnlyForTypeCheckers = 0  # noqa: F821  # a name that is not there at run time
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Note(msg.Header):
+    """A message of a user that adds to one of ours."""
+
+    extra: dict[str, float] = dataclasses.field(default_factory=dict)
+
+
+def test_messages_of_users_hold_fields_of_any_kind():
+    message = Payload({"scalar": np.float32(1.25), "list": [np.inf, {"a": msg.Point(1.0)}]}, ("x",))
+    said = {
+        "payload": {"scalar": 1.25, "list": [math.inf, {"a": {"x": 1.0, "y": 0.0, "z": 0.0}}]},
+        "notes": ["x"],
+        "local": 0,
+    }
+    assert message.to_dict() == said
+    assert json.loads(message.to_json(), parse_constant=refuse) == {
+        **said,
+        "payload": {**said["payload"], "list": ["inf", said["payload"]["list"][1]]},
+    }
+    note = Note(3, 0.5, "map", {"a": 1.5})
+    assert Note.from_dict(note.to_dict()) == note == Note.from_json(note.to_json())
+    assert note != msg.Header(3, 0.5, "map")
 
 
 def test_whole_numbers_of_any_size_survive():
