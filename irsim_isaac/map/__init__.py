@@ -6,7 +6,7 @@ from irsim_isaac.map.grid_map_generator_base import GridMapGenerator
 from irsim_isaac.map.image_map_generator import ImageGridGenerator
 from irsim_isaac.map.limits import CELL_LIMIT
 from irsim_isaac.map.obstacle_grid import build_grid_from_generator, resolve_obstacle_map
-from irsim_isaac.map.obstacle_map import ObstacleMap
+from irsim_isaac.map.obstacle_map import ObstacleMap, grid_collision_geometry
 from irsim_isaac.map.occupancy import Occupancy, Unknown
 from irsim_isaac.map.occupancy_message import from_occupancy_grid, to_occupancy_grid
 from irsim_isaac.map.perlin_map_generator import PerlinGridGenerator
@@ -38,6 +38,7 @@ __all__ = [
     "downsample",
     "downsample_occupancy_grid",
     "from_occupancy_grid",
+    "grid_collision_geometry",
     "inflate",
     "load_ros_map",
     "reachable_cells",

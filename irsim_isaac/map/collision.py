@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import shapely
+from shapely.geometry import GeometryCollection, MultiPoint
+from shapely.geometry.base import BaseGeometry
 
 from irsim_isaac.errors import MapFormatError
 
@@ -95,10 +97,18 @@ def bounds_of(geometry: Any) -> tuple[float, float, float, float]:
     """Return the bounds of a geometry [m].
 
     Raises:
+        TypeError: It is no geometry.
         MapFormatError: It is empty or has a coordinate that is not a number.
     """
+    if not isinstance(geometry, BaseGeometry):
+        raise TypeError(f"found {geometry!r:.80}, expected a shapely geometry")
     bounds: tuple[float, float, float, float] = shapely.bounds(geometry).tolist()
-    if not bounds[0] <= bounds[2]:
+    # Bounds pass over coordinates that are not numbers; the length does not, where there is one.
+    if (
+        not (bounds[0] <= bounds[2] and bounds[1] <= bounds[3])
+        or math.isnan(shapely.length(geometry))
+        or isinstance(geometry, (MultiPoint, GeometryCollection))
+    ) and (geometry.is_empty or np.isnan(shapely.get_coordinates(geometry)).any()):
         raise MapFormatError(
             f"a {geometry.geom_type} that is empty or has coordinates that are not numbers "
             "cannot be tested for collision"
@@ -121,8 +131,16 @@ def meets_occupied_cell(
         geometry: Any shapely geometry.
         bounds: Its bounds [m].
         threshold: Cells of a greater value are occupied.
+
+    Raises:
+        MapFormatError: The geometry reaches to infinity.
     """
     sx, sy, inset_x, inset_y = frame.scales
+    if not (bounds[2] - bounds[0] < math.inf and bounds[3] - bounds[1] < math.inf):
+        raise MapFormatError(
+            f"a {geometry.geom_type} with the bounds {bounds} cannot be tested for collision: "
+            "finite coordinates were expected"
+        )
     i0 = math.floor((bounds[0] - frame.ox) * sx + inset_x)
     j0 = math.floor((bounds[1] - frame.oy) * sy + inset_y)
     i1 = math.ceil((bounds[2] - frame.ox) * sx - inset_x)

@@ -25,6 +25,9 @@ __all__ = ["FogMap"]
 _BAND = 64
 _FARTHEST = 1e12
 """Beams are no longer than this [m], far beyond where they are cut, so that nothing overflows."""
+_PRECISE = 2.0**30
+"""Headings [rad] and places in cells are no greater, or their last digits no longer tell beams
+and cells apart."""
 
 
 class FogMap(Map):
@@ -219,8 +222,14 @@ class FogMap(Map):
             angles: The beams' bearings [rad] in the lidar's frame, shape (N,).
             ranges: What they measured [m], shape (N,).
             range_max: How far the lidar sees [m], for +inf.
+
+        Raises:
+            MapFormatError: The origin is no x and y, angles and ranges differ in number, or
+                ``range_max`` is no distance.
         """
-        pose = np.asarray(origin, dtype=np.float64).ravel()
+        x, y, heading = _pose(origin)
+        if range_max is not None and not range_max > 0:
+            raise MapFormatError(f"range_max is {range_max}, more than 0 m was expected")
         bearings = np.asarray(angles, dtype=np.float64).ravel()
         lengths = np.asarray(ranges, dtype=np.float64).ravel()
         if bearings.size == 0 or lengths.size == 0:
@@ -230,8 +239,7 @@ class FogMap(Map):
                 f"{bearings.size} angles and {lengths.size} ranges: as many of each were expected"
             )
         bearings, lengths = np.broadcast_arrays(bearings, lengths)
-        heading = pose[2] if pose.size > 2 else 0.0
-        self._reveal(pose[0], pose[1], heading + bearings, lengths, range_max)
+        self._reveal(x, y, heading + bearings, lengths, range_max)
 
     def _reveal(
         self,
@@ -244,9 +252,13 @@ class FogMap(Map):
         usable = lengths > 0
         if not (usable.all() and np.isfinite(lengths.max())):
             lengths, usable = self._sort_out(lengths, range_max)
-        posed = np.isfinite(headings) & (math.isfinite(x) and math.isfinite(y))
-        if not posed.all():
-            self._leave_out("pose is not finite", int(np.count_nonzero(usable & ~posed)))
+        with np.errstate(invalid="ignore"):
+            posed = np.abs(headings) <= _PRECISE
+        if not (posed.all() and self._is_precise(x, y)):
+            posed &= self._is_precise(x, y)
+            finite = np.isfinite(headings) & (math.isfinite(x) and math.isfinite(y))
+            self._leave_out("pose is not finite", int(np.count_nonzero(usable & ~finite)))
+            self._leave_out("pose is too large", int(np.count_nonzero(usable & finite & ~posed)))
             usable = usable & posed
         if not usable.all():
             headings, lengths = headings[usable], lengths[usable]
@@ -265,6 +277,12 @@ class FogMap(Map):
         if first < behind:
             self._stale[first // _BAND : (behind - 1) // _BAND + 1] = True
 
+    def _is_precise(self, x: float, y: float) -> bool:
+        """Tell whether a place in the world is finite and near enough to tell cells apart."""
+        (nx, ny), (ox, oy) = self._cells.shape, self.world_offset
+        u, v = (x - ox) * (nx / self.width), (y - oy) * (ny / self.height)
+        return abs(u) <= _PRECISE and abs(v) <= _PRECISE
+
     def _sort_out(
         self, lengths: npt.NDArray[np.floating[Any]], range_max: float | None
     ) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.bool_]]:
@@ -276,12 +294,11 @@ class FogMap(Map):
         self._leave_out("zero", int(np.count_nonzero(lengths == 0)))
         usable = lengths > 0
         if far.any():
-            if range_max is None:
+            if range_max is None or range_max == math.inf:
                 self._leave_out("+inf without range_max", int(np.count_nonzero(far)))
                 usable = usable & ~far
             else:
                 lengths = np.where(far, float(range_max), lengths)
-                usable = usable & (lengths > 0) & np.isfinite(lengths)
         return lengths, usable
 
     def _leave_out(self, reason: str, count: int) -> None:
@@ -371,18 +388,23 @@ class FogMap(Map):
             fov_radius: Its radius [m].
 
         Raises:
-            MapFormatError: A number is not finite.
+            MapFormatError: The origin is no x and y, or a number is not finite or so large that
+                cells cannot be told apart.
         """
-        pose = np.asarray(origin, dtype=np.float64).ravel()
+        x, y, heading = _pose(origin)
         radius = float(fov_radius)
-        if not (np.isfinite(pose).all() and math.isfinite(fov) and math.isfinite(radius)):
+        if not all(map(math.isfinite, (x, y, heading, fov, radius))):
             raise MapFormatError(
-                f"a sector at {pose.tolist()} of {fov} rad and {radius} m: finite numbers were "
+                f"a sector at {[x, y, heading]} of {fov} rad and {radius} m: finite numbers were "
                 "expected"
+            )
+        if not (self._is_precise(x, y) and abs(heading) <= _PRECISE):
+            raise MapFormatError(
+                f"a sector at {[x, y, heading]}: numbers so large do not tell cells apart"
             )
         if radius <= 0 or fov <= 0:
             return
-        x, y = pose[0], pose[1]
+        radius = min(radius, _FARTHEST)
         nx, ny = self._cells.shape
         rx, ry = self.width / nx, self.height / ny
         ox, oy = self.world_offset
@@ -395,7 +417,6 @@ class FogMap(Map):
         squared = dx * dx + dy * dy
         inside = squared <= radius * radius
         if fov < 2 * math.pi:
-            heading = pose[2] if pose.size > 2 else 0.0
             ahead = dx * math.cos(heading) + dy * math.sin(heading)
             # The angle to the heading is at most fov / 2; a square keeps the root out of it.
             least = math.cos(0.5 * fov)
@@ -456,6 +477,14 @@ class FogMap(Map):
         if self._im is not None:
             self._im.remove()
             self._im = None
+
+
+def _pose(origin: npt.ArrayLike) -> tuple[float, float, float]:
+    """Return x, y and heading; the heading is 0 where there is none."""
+    pose = np.asarray(origin, dtype=np.float64).ravel().tolist()
+    if len(pose) < 2:
+        raise MapFormatError(f"the origin is {origin!r}, [x, y] or [x, y, heading] was expected")
+    return pose[0], pose[1], pose[2] if len(pose) > 2 else 0.0
 
 
 def _cut(ends: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -78,7 +78,8 @@ class Map:
         unknown: What the grid's unknown cells (-1) become.
 
     Raises:
-        MapFormatError: The grid is no grid or has a NaN cell, or the world has no extent.
+        MapFormatError: The grid is no grid or has a NaN cell, the world has no extent, or the
+            resolution or the offset is not what it must be.
     """
 
     width: float
@@ -104,6 +105,10 @@ class Map:
                 f"a world of {width} x {height} m: a positive, finite width and height were "
                 "expected"
             )
+        if not 0 < resolution < math.inf:
+            raise MapFormatError(
+                f"Map resolution is {resolution} m: it must be positive and finite"
+            )
         self.width = width
         self.height = height
         self.resolution = resolution
@@ -111,6 +116,10 @@ class Map:
         self.grid = None if grid is None else resolve_unknown(_checked(grid), unknown)
         if world_offset is None:
             world_offset = (0.0, 0.0)
+        if len(world_offset) < 2 or not all(map(math.isfinite, world_offset[:2])):
+            raise MapFormatError(
+                f"world_offset is {world_offset}, two finite numbers were expected"
+            )
         self.world_offset = (float(world_offset[0]), float(world_offset[1]))
         self._frame_made_of: tuple[float, ...] = ()
         self._cell_frame()
@@ -150,6 +159,9 @@ class Map:
 
         Returns:
             None where there is no grid. True outside the world, so that planners stay in it.
+
+        Raises:
+            MapFormatError: The point is NaN.
         """
         grid = self.grid
         if grid is None:
@@ -157,13 +169,15 @@ class Map:
         ox, oy = self.world_offset
         if x < ox or x >= ox + self.width or y < oy or y >= oy + self.height:
             return True
+        if math.isnan(x) or math.isnan(y):
+            raise MapFormatError(f"the point is ({x}, {y}), two numbers were expected")
         nx, ny = grid.shape
         rx, ry = self.width / nx, self.height / ny
         # Just below the far edge the quotient can round up to the cell behind the last one.
         ix = min(int((x - ox) / rx), nx - 1)
         iy = min(int((y - oy) / ry), ny - 1)
-        mx = max(1, math.ceil(margin_x / rx)) if margin_x > 0 else 0
-        my = max(1, math.ceil(margin_y / ry)) if margin_y > 0 else 0
+        mx = max(1, math.ceil(min(margin_x / rx, nx))) if margin_x > 0 else 0
+        my = max(1, math.ceil(min(margin_y / ry, ny))) if margin_y > 0 else 0
         if not (mx or my):
             return bool(grid[ix, iy] > threshold)
         window = grid[max(0, ix - mx) : ix + mx + 1, max(0, iy - my) : iy + my + 1]
@@ -178,7 +192,8 @@ class Map:
             geometry: Any shapely geometry [m].
 
         Raises:
-            MapFormatError: The geometry is empty or has coordinates that are not numbers.
+            TypeError: It is no geometry.
+            MapFormatError: It is empty or has coordinates that are not numbers.
         """
         bounds = bounds_of(geometry)
         grid = self.grid

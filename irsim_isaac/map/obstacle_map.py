@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from irsim_isaac.map.collision import (
 from irsim_isaac.map.limits import CELL_LIMIT
 from irsim_isaac.map.outline import outline
 
-__all__ = ["ObstacleMap"]
+__all__ = ["ObstacleMap", "grid_collision_geometry"]
 
 _OFF_LATTICE = 1e-4
 _DEFAULT_RESOLUTION = 0.1
@@ -118,10 +118,7 @@ class ObstacleMap:
 
     def _grid_frame(self) -> CellFrame:
         assert self.grid_map is not None
-        nx, ny = self.grid_map.shape
-        rx, ry = self.grid_reso.ravel().tolist()
-        ox, oy = float(self.world_offset[0]), float(self.world_offset[1])
-        return CellFrame(nx, ny, ox, oy, nx * rx, ny * ry)
+        return _frame_of(self.grid_map, self.grid_reso, self.world_offset)
 
     def _take_points(self, points: npt.NDArray[np.float64], sides: npt.NDArray[np.float64]) -> None:
         """Find the cells that points are the centres of: the grid's, or those about the points.
@@ -161,12 +158,10 @@ class ObstacleMap:
             geometry: Any shapely geometry [m].
 
         Raises:
-            MapFormatError: It is empty or has coordinates that are not numbers.
+            TypeError: It is no geometry.
+            MapFormatError: It is empty or has coordinates that are not finite numbers.
         """
-        if self.grid_map is None:
-            return False
-        bounds = bounds_of(geometry)
-        return meets_occupied_cell(self.grid_map, self._grid_frame(), geometry, bounds)
+        return grid_collision_geometry(self.grid_map, self.grid_reso, geometry, self.world_offset)
 
     def is_collision(self, geometry: Any) -> bool:
         """Tell whether a geometry meets an occupied cell; touching one is no collision.
@@ -175,7 +170,8 @@ class ObstacleMap:
             geometry: Any shapely geometry [m].
 
         Raises:
-            MapFormatError: It is empty or has coordinates that are not numbers.
+            TypeError: It is no geometry.
+            MapFormatError: It is empty or has coordinates that are not finite numbers.
         """
         if self.check_grid_collision(geometry):
             return True
@@ -199,6 +195,38 @@ class ObstacleMap:
         from irsim_isaac.map.irsim_adapter import to_irsim_obstacle_map
 
         return to_irsim_obstacle_map(self)
+
+
+def grid_collision_geometry(
+    grid: npt.NDArray[Any] | None,
+    grid_reso: npt.ArrayLike,
+    geometry: Any,
+    world_offset: Sequence[float] = (0.0, 0.0),
+) -> bool:
+    """Tell whether a geometry meets an occupied cell of a grid; touching one is no collision.
+
+    Args:
+        grid: Occupancy 0 to 100, shape (nx, ny); None has no occupied cell.
+        grid_reso: The sides of the cells [m]: one number or two.
+        geometry: Any shapely geometry [m].
+        world_offset: The grid's least x and y [m].
+
+    Raises:
+        TypeError: It is no geometry.
+        MapFormatError: It is empty or has coordinates that are not finite numbers.
+    """
+    if grid is None:
+        return False
+    frame = _frame_of(grid, _sides(grid_reso), world_offset)
+    return meets_occupied_cell(grid, frame, geometry, bounds_of(geometry))
+
+
+def _frame_of(
+    grid: npt.NDArray[Any], sides: npt.NDArray[np.float64], world_offset: Sequence[float]
+) -> CellFrame:
+    nx, ny = grid.shape
+    rx, ry = sides.ravel().tolist()
+    return CellFrame(nx, ny, float(world_offset[0]), float(world_offset[1]), nx * rx, ny * ry)
 
 
 def _sides(value: Any) -> npt.NDArray[np.float64]:

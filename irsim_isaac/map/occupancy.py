@@ -23,6 +23,7 @@ __all__ = ["FREE", "OCCUPIED", "UNKNOWN", "Occupancy", "Unknown", "resolve_unkno
 FREE = 0
 OCCUPIED = 100
 UNKNOWN = -1
+_FARTHEST_CELL = 2.0**62
 
 Unknown: TypeAlias = Literal["occupied", "free", "keep"]
 """What an unknown cell (-1) becomes: 100, 0, or what it is."""
@@ -144,9 +145,14 @@ class Occupancy:
         Returns:
             The indices along x and y, as int64 arrays or, for numbers, as ints. They may lie
             outside the grid.
+
+        Raises:
+            MapFormatError: A coordinate is NaN.
         """
         ox, oy, yaw = self.origin
         dx, dy = np.asarray(x, dtype=np.float64) - ox, np.asarray(y, dtype=np.float64) - oy
+        if np.isnan(dx).any() or np.isnan(dy).any():
+            raise MapFormatError(f"found the point ({x!r}, {y!r}), numbers were expected")
         if yaw:
             cosine, sine = math.cos(yaw), math.sin(yaw)
             dx, dy = cosine * dx + sine * dy, cosine * dy - sine * dx
@@ -156,7 +162,7 @@ class Occupancy:
             # The quotient may round up to the next whole number, or down past the edge's float.
             index = np.where(distance < index * self.resolution, index - 1, index)
             index = np.where(distance >= (index + 1) * self.resolution, index + 1, index)
-            indices.append(index.astype(np.int64))
+            indices.append(np.clip(index, -_FARTHEST_CELL, _FARTHEST_CELL).astype(np.int64))
         if indices[0].ndim == 0:
             return int(indices[0]), int(indices[1])
         return indices[0], indices[1]

@@ -89,6 +89,8 @@ def reachable_cells(
         cells = world.grid
         if cells is None:
             raise MapFormatError("the map has no grid, so no cells that could be reached")
+        if not all(map(math.isfinite, place)):
+            raise MapFormatError(f"the point is {place}, two finite numbers were expected")
         i, j = (
             math.floor((at - low) * count / length)
             for at, low, count, length in zip(

@@ -228,10 +228,11 @@ def downsample(occupancy: Occupancy, factor: int) -> Occupancy:
         factor: A whole number, at least 1.
 
     Raises:
-        MapFormatError: The factor is less than 1.
+        MapFormatError: The factor is no whole number or less than 1.
     """
-    if factor < 1:
-        raise MapFormatError(f"factor is {factor}, at least 1 was expected")
+    if factor < 1 or factor != int(factor):
+        raise MapFormatError(f"factor is {factor}, a whole number of at least 1 was expected")
+    factor = int(factor)
     nx, ny = (-(-count // factor) for count in occupancy.shape)
     padding = [(0, nx * factor - occupancy.shape[0]), (0, ny * factor - occupancy.shape[1])]
     padded = np.pad(occupancy.cells, padding, constant_values=UNKNOWN)

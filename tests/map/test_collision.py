@@ -13,9 +13,10 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import affinity
-from shapely.geometry import LineString, MultiPoint, Point, Polygon, box
+from shapely.geometry import LineString, MultiPoint, Point, box
 
-from irsim_isaac.map import Map, Occupancy
+from irsim_isaac.errors import MapFormatError
+from irsim_isaac.map import Map, ObstacleMap, Occupancy
 
 
 def _map(grid: Any, side: float = 1.0, offset: tuple[float, float] = (0.0, 0.0)) -> Map:
@@ -147,14 +148,50 @@ def test_is_collision_reads_the_grid_as_it_is_now() -> None:
     assert world.is_collision(Point(1.5, 1.5))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in from_wkt")
 @pytest.mark.parametrize(
-    "geometry",
-    [Polygon(), Point(), Point(math.nan, 1)],
+    "wkt",
+    [
+        "POLYGON EMPTY",
+        "POINT EMPTY",
+        "GEOMETRYCOLLECTION EMPTY",
+        "POINT (NaN 1)",
+        "POINT (1 NaN)",
+        "LINESTRING (1 1, NaN NaN, 2 2)",
+        "LINESTRING (1 1, 2 NaN)",
+        "LINESTRING (1 1, 9 9, 2 NaN)",
+        "POLYGON ((1 1, 2 1, NaN 2, 1 1))",
+        "POLYGON ((0 0, 3 0, 3 3, 0 0), (1 1, 2 NaN, 2 1, 1 1))",
+        "MULTIPOINT (1 1, NaN NaN)",
+        "GEOMETRYCOLLECTION (POINT (1 1), POINT (NaN 2))",
+    ],
 )
-def test_empty_and_nan_geometries_are_refused(geometry: Any) -> None:
-    """Refuse what has no place."""
-    with pytest.raises(ValueError, match="cannot be tested"):
-        _map(np.zeros((4, 4))).is_collision(geometry)
+def test_empty_and_nan_geometries_are_refused(wkt: str) -> None:
+    """Refuse what has no place, wholly or in part, before anything is asked of the grid."""
+    geometry = shapely.from_wkt(wkt)
+    for grid in (np.zeros((4, 4)), np.full((4, 4), 100)):
+        with pytest.raises(MapFormatError, match="cannot be tested"):
+            _map(grid).is_collision(geometry)
+        with pytest.raises(MapFormatError, match="cannot be tested"):
+            ObstacleMap(grid_map=grid).is_collision(geometry)
+
+
+def test_what_reaches_to_infinity_is_outside_a_world_and_refused_by_an_obstacle() -> None:
+    """Answer for a world, whose outside it meets, and refuse where there is no outside."""
+    grid = np.zeros((4, 4))
+    for place in ((math.inf, 1.0), (1.0, -math.inf)):
+        geometry = LineString([(1, 1), place])
+        assert _map(grid).is_collision(geometry)
+        with pytest.raises(MapFormatError, match="finite coordinates were expected"):
+            ObstacleMap(grid_map=grid).is_collision(geometry)
+
+
+@pytest.mark.parametrize("thing", [None, "POINT (1 1)", 3, (1.0, 1.0)])
+def test_what_is_no_geometry_is_refused(thing: Any) -> None:
+    """Name what came instead of a geometry."""
+    for asked in (_map(np.zeros((4, 4))), ObstacleMap(grid_map=np.zeros((4, 4)))):
+        with pytest.raises(TypeError, match="expected a shapely geometry"):
+            asked.is_collision(thing)
 
 
 def test_nan_cells_are_refused_and_unknown_cells_follow_the_policy() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from irsim_isaac.errors import MapFormatError
 from irsim_isaac.lidar import LidarProfile
 from irsim_isaac.map import FogMap, Map, Occupancy, reachable_cells
 from irsim_isaac.msg import Header, LaserScan
@@ -131,6 +133,57 @@ def test_special_ranges_reveal_what_rep_117_says() -> None:
     reaching.reset()
     assert not reaching.left_out
     assert not reaching.explored.any()
+
+
+@pytest.mark.parametrize(
+    ("origin", "angle"),
+    [
+        ([1e300, 5.0, 0.0], 0.0),
+        ([-1e300, 5.0, 0.0], 0.0),
+        ([-1e12, 5.0, 0.0], 0.0),
+        ([5.0, 1e300], 0.0),
+        ([5.0, 5.0, 1e300], 0.0),
+        ([5.0, 5.0, 1e17], 0.0),
+        ([5.0, 5.0, 0.0], -1e300),
+    ],
+)
+def test_absurd_poses_reveal_nothing_and_are_counted(origin: Any, angle: float) -> None:
+    """Reveal nothing where the digits of the numbers tell no cell from its neighbour."""
+    fog = FogMap(10, 10, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fog.reveal_from_lidar(origin, [angle, angle + 1.0], [1e308, 3.0])
+    assert not fog.explored.any()
+    assert fog.left_out == {"pose is too large": 2}
+    scan = _scan([3.0, 3.0], 0.0, 0.5)
+    other = FogMap(10, 10, 0.5)
+    if not angle:
+        other.reveal_from_scan(scan, (*origin, 0.0)[:3])
+        assert other.left_out == {"pose is too large": 2}
+        with pytest.raises(ValueError, match="do not tell cells apart"):
+            other.reveal_fov(origin, 1.0, 2.0)
+    assert not other.explored.any()
+
+
+@pytest.mark.parametrize("origin", [[5.0], [], None])
+def test_an_origin_has_x_and_y(origin: Any) -> None:
+    """Refuse an origin that is no place."""
+    fog = FogMap(10, 10, 0.5)
+    with pytest.raises(MapFormatError, match=r"\[x, y\] or \[x, y, heading\] was expected"):
+        fog.reveal_from_lidar(origin, [0.0], [1.0])
+    with pytest.raises(MapFormatError, match=r"\[x, y\] or \[x, y, heading\] was expected"):
+        fog.reveal_fov(origin, 1.0, 1.0)
+
+
+def test_range_max_is_a_distance() -> None:
+    """Refuse a greatest range that is none, and count what an infinite one leaves without end."""
+    fog = FogMap(10, 10, 0.5)
+    for range_max in (math.nan, 0.0, -1.0):
+        with pytest.raises(MapFormatError, match="range_max is"):
+            fog.reveal_from_lidar([5, 5, 0], [0.0], [1.0], range_max=range_max)
+    fog.reveal_from_lidar([5, 5, 0], [0.0], [math.inf], range_max=math.inf)
+    assert fog.left_out == {"+inf without range_max": 1}
+    assert not fog.explored.any()
 
 
 def test_empty_and_zero_scans_reveal_nothing() -> None:

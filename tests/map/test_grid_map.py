@@ -62,6 +62,20 @@ def test_grid_occupied_holds_up_to_the_last_float_below_the_edge() -> None:
     assert checked > 250
 
 
+def test_grid_occupied_of_absurd_questions() -> None:
+    """Refuse a point that is none, and look at the whole grid within an infinite margin."""
+    grid = np.zeros((4, 4))
+    world = Map(4, 4, 1.0, grid=grid)
+    for place in ((math.nan, 1.0), (1.0, math.nan)):
+        with pytest.raises(ValueError, match="two numbers were expected"):
+            world.grid_occupied(*place)
+    assert world.grid_occupied(1.5, 1.5, margin_x=math.inf, margin_y=math.inf) is False
+    grid[3, 1] = 100
+    assert world.grid_occupied(0.5, 1.5, margin_x=math.inf) is True
+    assert world.grid_occupied(0.5, 3.5, margin_x=math.inf) is False
+    assert world.grid_occupied(0.5, 3.5, margin_x=math.inf, margin_y=1e300) is True
+
+
 def test_grid_occupied_is_none_without_a_grid() -> None:
     """Leave it to the obstacles where there is no grid."""
     assert Map().grid_occupied(1, 1) is None
@@ -86,6 +100,11 @@ def test_attributes_and_defaults_are_the_contracts() -> None:
         ({"width": 0}, "positive, finite"),
         ({"height": -1}, "positive, finite"),
         ({"width": math.nan}, "positive, finite"),
+        ({"resolution": 0}, "resolution is 0"),
+        ({"resolution": -0.1}, "resolution is -0.1"),
+        ({"resolution": math.nan}, "resolution is nan"),
+        ({"world_offset": [1.0]}, "two finite numbers"),
+        ({"world_offset": (0.0, math.nan)}, "two finite numbers"),
         ({"grid": np.zeros(3)}, "shape"),
         ({"grid": np.zeros((0, 3))}, "at least one cell"),
     ],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from shapely.geometry import LineString, Point, box
 
-from irsim_isaac.map import Map, ObstacleMap
+from irsim_isaac.map import Map, ObstacleMap, grid_collision_geometry
 
 _CELLS = hnp.arrays(
     np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.booleans()
@@ -133,6 +133,17 @@ def test_points_on_no_lattice_are_squares_by_themselves(real: Any) -> None:
     assert ours.is_collision(Point(4, 4).buffer(0.1))
     assert not ours.is_collision(box(4.5, 3.5, 5, 4.5))
     assert not ours.is_collision(box(2, 2, 3, 3))
+
+
+def test_the_collision_test_stands_by_itself() -> None:
+    """Ask a bare grid what an obstacle map asks its own."""
+    grid = np.zeros((4, 6))
+    grid[2, 3] = 100
+    hit, miss = Point(5.1, 4.6), Point(5.1, 3.9)
+    assert grid_collision_geometry(grid, (1.0, 0.5), hit, (3.0, 3.0))
+    assert not grid_collision_geometry(grid, (1.0, 0.5), miss, (3.0, 3.0))
+    assert not grid_collision_geometry(grid, 1.0, Point(100, 100))
+    assert grid_collision_geometry(None, 1.0, hit) is False
 
 
 def test_touching_and_insides() -> None:

@@ -47,6 +47,18 @@ def test_cells_hold_their_lower_edge_and_not_their_upper(
     assert index * resolution <= x - ox < (index + 1) * resolution
 
 
+def test_points_that_are_none_are_refused_and_far_ones_lie_outside() -> None:
+    """Refuse NaN, and keep the sides of points beyond what an index can hold."""
+    occupancy = Occupancy(np.zeros((2, 2), np.int8), 0.1)
+    for place in ((math.nan, 0.0), (0.0, math.nan), ([0.0, math.nan], [0.0, 0.0])):
+        with pytest.raises(MapFormatError, match="numbers were expected"):
+            occupancy.world_to_cell(*place)
+    for far in (1e300, math.inf):
+        i, j = occupancy.world_to_cell(far, -far)
+        assert i > 2**40
+        assert j < -(2**40)
+
+
 def test_indices_may_lie_outside() -> None:
     """Give indices beyond the grid rather than clip them."""
     occupancy = _occupancy(0.5, (1.0, 2.0, 0.0))

@@ -117,6 +117,13 @@ def test_neither_nan_nor_unknown_defeats_an_obstacle() -> None:
     assert downsample(Occupancy(cells, 0.1), 2).cells.tolist() == [[100], [-1], [0]]
 
 
+@pytest.mark.parametrize("factor", [0, -1, 2.5])
+def test_factors_are_whole_numbers(factor: float) -> None:
+    """Refuse a factor that is no count of cells."""
+    with pytest.raises(ValueError, match="a whole number of at least 1"):
+        downsample(Occupancy(np.zeros((4, 4), np.int8), 0.1), factor)  # type: ignore[arg-type]
+
+
 def test_whole_factors_pad_with_unknown() -> None:
     """Cover the last cells with blocks that reach beyond the grid."""
     cells = np.zeros((5, 3), dtype=np.int8)
