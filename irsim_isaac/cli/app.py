@@ -15,7 +15,7 @@ from irsim_isaac.cli import check, convert, doctor, map, mirror, scan, show, sta
 from irsim_isaac.cli.exit_codes import BAD_INPUT, GOOD
 from irsim_isaac.errors import IrsimIsaacError
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "app", "run"]
 
 COMMANDS = (map, check, doctor, world, stage, show, scan, validate, mirror, convert)
 """The command modules, in the order of the help."""
@@ -47,15 +47,17 @@ def _root(
     """Isaac Sim stages and their IR-SIM twins: maps, worlds, and where two simulators disagree."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
         argv: The arguments after the program's name; None takes those of the process.
 
     Returns:
-        0 when all is good, 1 when thresholds were exceeded, 2 on bad input, a full disk or
-        an interrupt.
+        0 when all is good, 1 when thresholds were exceeded, 2 on bad input or a full disk.
+
+    Raises:
+        KeyboardInterrupt: The user has had enough; ``irsim_isaac.cli.main`` tells it.
     """
     command = get_command(app)
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
@@ -68,8 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(result.exit_code)
     except _UsageError as error:
         return _refuse(_usage(error))
-    except (KeyboardInterrupt, typer.Abort):
-        return _refuse("interrupted; what was not complete was not written")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except BrokenPipeError:
         # Whoever read the output has enough; the flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,7 +11,8 @@ import pytest
 import typer
 
 from irsim_isaac import __version__
-from irsim_isaac.cli import app, main
+from irsim_isaac.cli import main
+from irsim_isaac.cli.app import app
 from irsim_isaac.cli.progress import drawn_progress
 from irsim_isaac.errors import MissingPackageError, StageError
 

@@ -6,6 +6,7 @@ import builtins
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,22 @@ def test_the_page_needs_no_other_file_and_no_network(hall, capsys):
     for outside in ('src="http', "src='http", 'href="http', "@import", "url(http"):
         assert outside not in body
     assert body.count('id="figure-') == 4
+
+
+def test_a_robot_without_lidar_is_validated_without_scans(hall, capsys):
+    robot = {"spec": "turtlebot4", "start": [-3.0, -2.0, 0.0]}
+    path = write_scenario(hall, robot=robot, name="<b>Hall & more</b>")
+    assert main(["validate", str(path), "-o", str(hall / "out"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["comparison"]["scans"] is report["comparison"]["explored"] is None
+    page = (hall / "out" / "report.html").read_text()
+    assert "&lt;b&gt;Hall &amp; more&lt;/b&gt;" in page
+    assert "<b>Hall" not in page
+    shutil.rmtree(hall / "out")
+    path = write_scenario(hall, robot=robot, thresholds={"range_mean": 0.1})
+    assert "'range_mean' needs lidar scans" in refused(
+        capsys, ["validate", path, "-o", hall / "out"]
+    )
 
 
 def test_two_runs_give_the_same_report(hall, capsys):
