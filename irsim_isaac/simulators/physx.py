@@ -53,6 +53,7 @@ from irsim_isaac.simulators.scene import (
     SceneBody,
     find_bodies,
     footprint_polygon,
+    loose_instances,
     ray_caster,
     start_poses,
 )
@@ -104,6 +105,11 @@ class PhysxSimulator(SteppedSimulator):
     """
 
     _KIND: ClassVar[str] = "physx"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the stage is not told, one sentence each."""
+        return self._warnings
 
     def __init__(
         self,
@@ -168,6 +174,11 @@ class PhysxSimulator(SteppedSimulator):
             )
         ensure_physics_scene(stage, simulator=self._name)
         self._bodies = find_bodies(stage, list(roots.values()))
+        self._warnings = tuple(
+            f"the instances of {path} are rigid bodies: PhysX moves them, but they are not told "
+            "as objects, and lidars see them where they started"
+            for path in loose_instances(stage)
+        )
         taken = [body.name for body in self._bodies if body.name in self._robots]
         if taken:
             raise SimulatorError(f"physx: a robot and a body of the stage are named '{taken[0]}'")

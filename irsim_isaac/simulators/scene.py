@@ -26,6 +26,7 @@ __all__ = [
     "body_outlines",
     "find_bodies",
     "footprint_polygon",
+    "loose_instances",
     "placed",
     "ray_caster",
     "start_poses",
@@ -60,7 +61,7 @@ def _within(path: str, root: str) -> bool:
 
 
 def find_bodies(stage: Usd.Stage, robot_roots: Sequence[str]) -> list[SceneBody]:
-    """Return the rigid bodies of a stage that belong to no robot.
+    """Return the rigid bodies of a stage that belong to no robot and are no instances.
 
     Args:
         stage: The stage.
@@ -68,13 +69,18 @@ def find_bodies(stage: Usd.Stage, robot_roots: Sequence[str]) -> list[SceneBody]
     """
     from irsim_isaac.stage.names import NAME_ATTRIBUTE, object_names
     from irsim_isaac.stage.units import stage_units
-    from irsim_isaac.stage.usd import UsdGeom, UsdPhysics
+    from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
 
     units = stage_units(stage)
     cache = UsdGeom.XformCache()
     found = []
-    for prim in stage.Traverse():
+    prims = iter(Usd.PrimRange.Stage(stage))
+    for prim in prims:
         path = str(prim.GetPath())
+        if prim.IsA(UsdGeom.PointInstancer):
+            # What lies below are its prototypes, which stand nowhere themselves.
+            prims.PruneChildren()
+            continue
         if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
             continue
         if any(_within(path, root) for root in robot_roots):
@@ -93,6 +99,26 @@ def find_bodies(stage: Usd.Stage, robot_roots: Sequence[str]) -> list[SceneBody]
         SceneBody(names[path], path, pose_of(position, quaternion), kinematic)
         for path, position, quaternion, kinematic in found
     ]
+
+
+def loose_instances(stage: Usd.Stage) -> tuple[str, ...]:
+    """Return the PointInstancers of a stage whose instances are rigid bodies."""
+    from irsim_isaac.stage.usd import Usd, UsdGeom, UsdPhysics
+
+    found = []
+    for prim in stage.Traverse():
+        if not prim.IsA(UsdGeom.PointInstancer):
+            continue
+        prototypes = UsdGeom.PointInstancer(prim).GetPrototypesRel().GetTargets()
+        roots = [stage.GetPrimAtPath(path) for path in prototypes]
+        if any(
+            below.HasAPI(UsdPhysics.RigidBodyAPI)
+            for root in roots
+            if root
+            for below in Usd.PrimRange(root)
+        ):
+            found.append(str(prim.GetPath()))
+    return tuple(found)
 
 
 def footprint_polygon(spec: RobotSpec) -> shapely.Polygon:

@@ -485,3 +485,20 @@ def test_a_door_is_told_but_not_placed(tmp_path: Path, start: Start) -> None:
         assert pose_of(world, "leaf")[0] > 2.05
         assert pose_of(world, "post")[:2] == pytest.approx((2.0, 0.0), abs=1e-3)
         simulator.close()
+
+
+def test_instances_that_move_are_warned_of(tmp_path: Path, start: Start) -> None:
+    path = write_stage(tmp_path / "stage.usda", crate=False)
+    stage = Usd.Stage.Open(str(path))
+    instancer = UsdGeom.PointInstancer.Define(stage, "/boxes")
+    prototype = cube(stage, "/boxes/box", (0.0, 0.0, 0.0), (0.2, 0.2, 0.2))
+    UsdPhysics.RigidBodyAPI.Apply(prototype)
+    instancer.CreatePrototypesRel().SetTargets(["/boxes/box"])
+    instancer.CreateProtoIndicesAttr([0, 0])
+    instancer.CreatePositionsAttr([(2.0, 2.0, 0.1), (3.0, 2.0, 0.1)])
+    stage.Save()
+    simulator: Any = start(stage=path, robots=[robot()], starts=STARTS)
+    assert [item.name for item in simulator.step({}).objects] == ["robot"]
+    (warning,) = simulator.warnings
+    assert warning.startswith("the instances of /boxes are rigid bodies")
+    assert start(stage=write_stage(tmp_path / "none.usda")).warnings == ()
