@@ -13,8 +13,10 @@ from irsim_isaac.mirror.bindings import (
 )
 from irsim_isaac.mirror.mirror import Commands, Counts, Mirror, Policy
 from irsim_isaac.mirror.monitor import Apart, Difference, DivergenceMonitor
+from irsim_isaac.mirror.resumption import RESUMED, Resumption
 
 __all__ = [
+    "RESUMED",
     "Apart",
     "Binding",
     "Commands",
@@ -25,6 +27,7 @@ __all__ = [
     "Mirror",
     "PlanarPose",
     "Policy",
+    "Resumption",
     "bind_by_label",
     "bind_by_name",
     "bind_by_prim_path",

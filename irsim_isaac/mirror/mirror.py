@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from irsim_isaac.clock import exact_seconds
-from irsim_isaac.errors import MirrorError
+from irsim_isaac.errors import MirrorError, SimulatorError
 from irsim_isaac.mirror.bindings import Binding, Direction, PlanarPose, bind_by_name
 from irsim_isaac.mirror.monitor import DivergenceMonitor
+from irsim_isaac.mirror.resumption import RESUMED, Resumption, Side, same_state
 from irsim_isaac.msg import (
     ObjectState,
     Odometry,
@@ -21,7 +22,7 @@ from irsim_isaac.msg import (
     Twist,
     WorldState,
 )
-from irsim_isaac.simulators import Simulator
+from irsim_isaac.simulators import Resumable, Simulator
 
 __all__ = ["Commands", "Counts", "Mirror", "Policy"]
 
@@ -45,6 +46,9 @@ class Policy:
         tilted: A body beyond its tilt limit leaves its other self where it is, or is an error.
         drift: A standing object that stands elsewhere on the other side is noted, or an error.
         drift_tolerance: How far standing objects may be apart [m].
+        lost: A simulator that is lost, as when its process is killed, ends the mirror with both
+            sides at their last whole states, or is taken up again from its own.
+        resumptions: How often that is tried at most, all in all.
     """
 
     new: Literal["ignore", "error"] = "ignore"
@@ -53,6 +57,8 @@ class Policy:
     tilted: Literal["hold", "error"] = "hold"
     drift: Literal["note", "error"] = "note"
     drift_tolerance: float = 1e-3
+    lost: Literal["stop", "resume"] = "stop"
+    resumptions: int = 10
 
 
 @dataclass(slots=True)
@@ -105,6 +111,9 @@ class Mirror:
         monitor: Told of every pair of poses; None to leave that out.
         commands: What to command next; None for nothing.
 
+    Attributes:
+        resumptions: Each time that a simulator was lost and taken up again.
+
     Raises:
         MirrorError: The steps do not fit, or a bound object is not there.
     """
@@ -148,6 +157,12 @@ class Mirror:
         self._follower_count = 0
         self._parked: dict[str, int] = {}
         self._states: dict[str, WorldState] = {}
+        self.resumptions: list[Resumption] = []
+        # What each simulator said last, and what was written to it since.
+        self._last: dict[Side, WorldState] = {}
+        self._since: dict[Side, dict[str, Odometry]] = {"left": {}, "right": {}}
+        self._marked: set[Side] = set()
+        self._attempts = 0
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
@@ -180,7 +195,11 @@ class Mirror:
                 the policy calls that an error.
         """
         self.counts = Counts()
-        self._begin(self.left.reset(seed), self.right.reset(seed))
+        self.resumptions = []
+        self._attempts = 0
+        self._last.clear()
+        self._marked.clear()
+        self._begin(self._call("left", "reset", seed), self._call("right", "reset", seed))
 
     def _begin(self, left: WorldState, right: WorldState) -> None:
         self._states = {"left": left, "right": right}
@@ -209,7 +228,8 @@ class Mirror:
         state = self._state(self._leader_side)
         for _ in range(steps):
             self._issued = {} if self.commands is None else self.commands(state)
-            state = self._leader.step(self._side_commands(self._leader_side))
+            side = self._leader_side
+            state = self._call(side, "step", self._side_commands(side))
             self.advance(state)
 
     def connect(self) -> None:
@@ -226,8 +246,12 @@ class Mirror:
         self.advance(state, most=1)
 
     @property
-    def _leader_side(self) -> Literal["left", "right"]:
+    def _leader_side(self) -> Side:
         return "right" if self.direction == "lead" else "left"
+
+    @property
+    def _follower_side(self) -> Side:
+        return "left" if self.direction == "lead" else "right"
 
     def advance(self, state: WorldState, *, most: int | None = None) -> None:
         """Bring the follower to a state of the leader. This is the one step of a mirror.
@@ -249,33 +273,85 @@ class Mirror:
             return
         if count < self._count:
             self.counts.backwards += 1
-            follower = self._follower.reset()
+            follower = self._call(self._follower_side, "reset")
             pair = (state, follower) if self._leader_side == "left" else (follower, state)
             self._begin(*pair)
             self._count = count
             # From here on both count from where the leader now is.
             self._follower_count = count * numerator // denominator
             return
-        self.counts.skipped += count - self._count - 1
-        self.counts.steps += 1
-        self._count = count
         due = count * numerator // denominator - self._follower_count
         taken = due if most is None else min(due, most)
-        if taken < due:
-            self.counts.late += 1
-        side: Literal["left", "right"] = "left" if self.direction == "lead" else "right"
+        side = self._follower_side
         follower = self._states[side]
         if taken:
             commands = self._side_commands(side)
             for _ in range(taken):
-                follower = self._follower.step(commands)
-            self._follower_count += taken
+                follower = self._call(side, "step", commands)
+                self._follower_count += 1
+        self.counts.late += taken < due
+        self.counts.skipped += count - self._count - 1
+        self.counts.steps += 1
+        self._count = count
         self._states[self._leader_side] = state
         self._states[side] = follower
         self._move(self._states["left"], self._states["right"])
         self._watch()
 
-    def _side_commands(self, side: Literal["left", "right"]) -> Mapping[str, Twist]:
+    def _call(self, side: Side, action: str, *arguments: Any) -> Any:
+        """Have a simulator do something, taking it up again where it was lost."""
+        simulator = self.left if side == "left" else self.right
+        while True:
+            try:
+                answer = getattr(simulator, action)(*arguments)
+            except SimulatorError as error:
+                self._resume(side, simulator, error)
+            else:
+                break
+        if action == "write":
+            self._since[side].update(*arguments)
+            return answer
+        self._last[side] = answer
+        self._since[side] = {}
+        if side in self._marked:
+            self._marked.discard(side)
+            answer.status = RESUMED
+        return answer
+
+    def _resume(self, side: Side, simulator: Simulator, error: SimulatorError) -> None:
+        """Take a lost simulator up again from its last state, or raise the error."""
+        last = self._last.get(side)
+        if self.policy.lost != "resume" or last is None or not isinstance(simulator, Resumable):
+            raise error
+        reason = simulator.fault
+        while simulator.fault is not None and self._attempts < self.policy.resumptions:
+            self._attempts += 1
+            try:
+                found = simulator.resume(last)
+                if self._since[side]:
+                    simulator.write(self._since[side])
+            except SimulatorError as again:
+                if simulator.fault is None:
+                    raise
+                error = again
+        if reason is None or simulator.fault is not None:
+            raise error
+        moved = self._moved_on(side)
+        exact = side == self._follower_side and same_state(last, found, moved=moved)
+        if not exact:
+            self._marked.add(side)
+        self.resumptions.append(Resumption(side, last.header.stamp, reason, exact))
+
+    def _moved_on(self, side: Side) -> frozenset[str]:
+        """Return the objects of a side that are written after each step."""
+        way: Direction = "lead" if side == "left" else "follow"
+        return frozenset(
+            item.left if side == "left" else item.right
+            for item, direction in self._moved
+            if direction == way
+        )
+
+    def _side_commands(self, side: Side) -> Mapping[str, Twist]:
         """Return the commands for the robots that are a side's own."""
         if not self._issued:
             return {}
@@ -363,14 +439,15 @@ class Mirror:
             else:
                 self._hold(binding, b)
         if to_right:
-            self.right.write(to_right)
+            self._call("right", "write", to_right)
         if to_left:
             try:
-                self.left.write(to_left)
+                self._call("left", "write", to_left)
             except BaseException:
                 # All or nothing: the right side goes back to where it was.
                 if to_right:
-                    self.right.write({name: there[name].odom for name in to_right})
+                    back = {name: there[name].odom for name in to_right}
+                    self._call("right", "write", back)
                 raise
         self.counts.writes += len(to_left) + len(to_right)
 
@@ -428,8 +505,7 @@ class Mirror:
         if self.monitor is None:
             return
         if self._moved:
-            moved = self._follower.read()
-            self._states["left" if self.direction == "lead" else "right"] = moved
+            self._states[self._follower_side] = self._call(self._follower_side, "read")
         here = {item.name: item for item in self._states["left"].objects}
         there = {item.name: item for item in self._states["right"].objects}
         pairs: dict[str, tuple[PlanarPose, PlanarPose]] = {}

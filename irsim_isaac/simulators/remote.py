@@ -587,8 +587,11 @@ class RemoteSimulator:
 
     def _event(self, message: Envelope) -> None:
         """Take a state of a simulator that runs, and let the next one come."""
-        state = self._shifted(self._state((message, None, unpack(message.body))))
+        if self._stopping:
+            return
+        state = self._state((message, None, unpack(message.body)))
         self._time = state.header.stamp
+        state = self._shifted(state)
         if self.on_step is not None:
             self.on_step(state)
         kind = Kind.STOP if self._stopping else Kind.TAKEN

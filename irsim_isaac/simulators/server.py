@@ -50,6 +50,9 @@ _EVENTS_AHEAD = 8
 
 _NOTES_KEPT = 100
 _GRACE = 2.0
+_LINGER = 500
+"""How long a last answer may take to leave when the server closes [ms]."""
+
 _PARENT_LOOK = 0.5
 _PR_SET_PDEATHSIG = 1
 
@@ -140,7 +143,7 @@ class SimulatorServer:
         self._socket = self._context.socket(self._zmq.ROUTER)
         milliseconds = max(1, round(1000 * heartbeat))
         for option, value in (
-            (self._zmq.LINGER, round(1000 * _GRACE)),
+            (self._zmq.LINGER, _LINGER),
             (self._zmq.ROUTER_MANDATORY, 1),
             (self._zmq.ROUTER_HANDOVER, 1),
             (self._zmq.MAXMSGSIZE, size_limit),
@@ -240,9 +243,7 @@ class SimulatorServer:
                 f"the server is irsim_isaac {__version__} and its messages have other fields "
                 f"than those of the client, irsim_isaac {version}"
             )
-        elif session is not None and self._say(
-            session.client, compose(Kind.TAKEN, session.number, 0)
-        ):
+        elif session is not None and session.client != client and self._reaches(session):
             refusal = "another client is being served"
         else:
             self._end_session()
@@ -252,6 +253,10 @@ class SimulatorServer:
             self._say(client, welcome)
             return
         self._say(client, compose(Kind.REFUSED, NO_SESSION, 0, refusal))
+
+    def _reaches(self, session: _Session) -> bool:
+        """Return whether the client of a session is still connected."""
+        return self._say(session.client, compose(Kind.TAKEN, session.number, 0))
 
     def _end_session(self) -> None:
         self._session = None

@@ -111,11 +111,7 @@ class ServerProcess:
         process = self._process
         if process is None:
             return
-        if process.stdin is not None:
-            try:
-                process.stdin.close()
-            except OSError:
-                pass  # it is gone already
+        self._end_input(process)
         try:
             process.wait(_GRACE)
         except subprocess.TimeoutExpired:
@@ -135,7 +131,16 @@ class ServerProcess:
         else:
             process.kill()
         process.wait()
+        self._end_input(process)
         self._thread.join(1.0)
+
+    @staticmethod
+    def _end_input(process: subprocess.Popen[bytes]) -> None:
+        if process.stdin is not None:
+            try:
+                process.stdin.close()
+            except OSError:
+                pass  # it is gone already
 
     def _live(self) -> None:
         try:
