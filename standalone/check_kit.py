@@ -15,15 +15,15 @@ parser.add_argument("--names", action="store_true", help="check the names and ru
 parser.add_argument("--test", action="store_true", help="the same: it runs for a moment only")
 args, _ = parser.parse_known_args()
 
-from isaacsim import SimulationApp  # noqa: E402, TID253
+from isaacsim import SimulationApp
 
 # A fast shutdown would end the process with 0 whatever happened.
 simulation_app = SimulationApp({"headless": True, "fast_shutdown": False})
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from irsim_isaac.errors import IrsimIsaacError  # noqa: E402
-from irsim_isaac.kit.script import enable_extensions  # noqa: E402
-from irsim_isaac.kit.self_check import check_names, report, self_check  # noqa: E402
+from irsim_isaac.errors import IrsimIsaacError
+from irsim_isaac.kit.script import enable_extensions
+from irsim_isaac.kit.self_check import check_names, report, self_check
 
 try:
     enable_extensions()

@@ -34,17 +34,17 @@ parser.add_argument(
 )
 args, _ = parser.parse_known_args()
 
-from isaacsim import SimulationApp  # noqa: E402, TID253
+from isaacsim import SimulationApp
 
 # A fast shutdown would end the process with 0 whatever happened.
 simulation_app = SimulationApp({"headless": True, "fast_shutdown": False})
 
-import carb  # noqa: E402, TID253
+import carb
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from irsim_isaac.errors import IrsimIsaacError  # noqa: E402
-from irsim_isaac.kit import map_stage  # noqa: E402
-from irsim_isaac.kit.application import open_file  # noqa: E402
+from irsim_isaac.errors import IrsimIsaacError
+from irsim_isaac.kit import map_stage
+from irsim_isaac.kit.application import open_file
 
 status = 0
 try:

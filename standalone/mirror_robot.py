@@ -20,16 +20,16 @@ parser.add_argument("--beside", action="store_true", help="drive both, move neit
 parser.add_argument("--test", action="store_true", help="take at most 20 steps")
 args, _ = parser.parse_known_args()
 
-from isaacsim import SimulationApp  # noqa: E402, TID253
+from isaacsim import SimulationApp
 
 # A fast shutdown would end the process with 0 whatever happened.
 simulation_app = SimulationApp({"headless": True, "fast_shutdown": False})
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from irsim_isaac.errors import IrsimIsaacError, SimulatorError  # noqa: E402
-from irsim_isaac.kit import open_stage  # noqa: E402
-from irsim_isaac.kit.application import open_file  # noqa: E402
-from irsim_isaac.kit.script import enable_extensions  # noqa: E402
+from irsim_isaac.errors import IrsimIsaacError, SimulatorError
+from irsim_isaac.kit import open_stage
+from irsim_isaac.kit.application import open_file
+from irsim_isaac.kit.script import enable_extensions
 
 
 def mirror() -> None:

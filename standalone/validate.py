@@ -18,15 +18,15 @@ parser.add_argument("--right", default="isaac", help="the right simulator")
 parser.add_argument("--test", action="store_true", help="start, and only read the scenario")
 args, _ = parser.parse_known_args()
 
-from isaacsim import SimulationApp  # noqa: E402, TID253
+from isaacsim import SimulationApp
 
 # A fast shutdown would end the process with 0 whatever happened.
 simulation_app = SimulationApp({"headless": True, "fast_shutdown": False})
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from irsim_isaac.errors import IrsimIsaacError  # noqa: E402
-from irsim_isaac.kit.packages import COMMANDS, require  # noqa: E402
-from irsim_isaac.kit.script import enable_extensions  # noqa: E402
+from irsim_isaac.errors import IrsimIsaacError
+from irsim_isaac.kit.packages import COMMANDS, require
+from irsim_isaac.kit.script import enable_extensions
 
 
 def validate() -> int:
