@@ -318,7 +318,11 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(hall):
         text=True,
     )
     deadline = time.monotonic() + 60
-    while not list(hall.glob(".out-*/world/world.yaml")) and time.monotonic() < deadline:
+    while (
+        not list(hall.glob(".out-*/world/world.yaml"))
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
