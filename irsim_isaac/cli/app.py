@@ -11,13 +11,39 @@ import typer
 from typer.main import get_command
 
 from irsim_isaac import __version__
-from irsim_isaac.cli import check, convert, doctor, map, mirror, scan, show, stage, validate, world
+from irsim_isaac.cli import (
+    check,
+    convert,
+    doctor,
+    interfaces,
+    map,
+    mirror,
+    rooms,
+    scan,
+    show,
+    stage,
+    validate,
+    world,
+)
 from irsim_isaac.cli.exit_codes import BAD_INPUT, GOOD
 from irsim_isaac.errors import IrsimIsaacError
 
 __all__ = ["COMMANDS", "app", "run"]
 
-COMMANDS = (map, check, doctor, world, stage, show, scan, validate, mirror, convert)
+COMMANDS = (
+    map,
+    check,
+    doctor,
+    world,
+    stage,
+    show,
+    scan,
+    validate,
+    mirror,
+    convert,
+    rooms,
+    interfaces,
+)
 """The command modules, in the order of the help."""
 
 app = typer.Typer(
