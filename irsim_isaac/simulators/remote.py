@@ -23,6 +23,7 @@ from irsim_isaac.simulators.protocol import Drive, OnStep, StartPose
 from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, fingerprint, rows
 from irsim_isaac.simulators.server_process import ServerProcess
 from irsim_isaac.simulators.wire import (
+    COPIED,
     NO_SESSION,
     SIZE_LIMIT,
     DamagedMessageError,
@@ -411,6 +412,7 @@ class RemoteSimulator:
             (zmq.RECONNECT_IVL_MAX, 500),
         ):
             link.socket.setsockopt(option, value)
+        link.socket.copy_threshold = COPIED
         cuts = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_SUCCEEDED
         link.monitor = link.socket.get_monitor_socket(cuts)
         link.poller = zmq.Poller()

@@ -8,7 +8,6 @@ elsewhere, so that numbers come out with the bits that they went in with.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -26,7 +25,18 @@ _OWN_FRAME = 65536
 """From this many bytes on, an array is handed over where it lies instead of being gathered."""
 
 _ALIGNED = 8
-_NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
+_NUMBERS = {
+    dtype.str: dtype
+    for order in "<>"
+    for kind in (
+        "b1",
+        *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)),
+        "f2",
+        "f4",
+        "f8",
+    )
+    for dtype in [np.dtype(order + kind)]
+}
 _PATTERNS_KEPT = 64
 _COVARIANCE = (36,)
 _ZEROS = bytes(8 * 36)
@@ -70,7 +80,7 @@ class ArrayWriter:
         if plain and size < _OWN_FRAME:
             self._append(array, size)
             return len(array)
-        if not _NUMBERS.fullmatch(array.dtype.str):
+        if array.dtype.str not in _NUMBERS:
             raise TypeError(f"found an array of {array.dtype}, expected numbers of 64 bits at most")
         if size >= _OWN_FRAME:
             self.frames.append(array.data.cast("B"))
@@ -121,13 +131,13 @@ class ArrayReader:
         if word is True:
             return np.zeros(_COVARIANCE)
         code, shape, own = word
-        if not isinstance(code, str) or not _NUMBERS.fullmatch(code):
+        dtype = _NUMBERS.get(code)
+        if dtype is None:
             raise ValueError(f"an array of {code!r}")
-        if not all(count.__class__ is int and count >= 0 for count in shape):
-            raise ValueError(f"an array of the shape {shape!r}")
-        dtype = np.dtype(code)
         count = 1
         for length in shape:
+            if length.__class__ is not int or length < 0:
+                raise ValueError(f"an array of the shape {shape!r}")
             count *= length
         if own:
             frame = self._frames[self._next]

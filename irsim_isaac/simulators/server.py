@@ -27,6 +27,7 @@ from irsim_isaac.simulators.recorded import RecordedSimulator
 from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, fingerprint, rows
 from irsim_isaac.simulators.wire import (
     ANNOUNCEMENT,
+    COPIED,
     LOOPBACK,
     NO_SESSION,
     SIZE_LIMIT,
@@ -151,6 +152,7 @@ class SimulatorServer:
             (self._zmq.HEARTBEAT_TIMEOUT, 5 * milliseconds),
         ):
             self._socket.setsockopt(option, value)
+        self._socket.copy_threshold = COPIED
         try:
             self._socket.bind(listen)
         except self._zmq.ZMQError as error:
@@ -169,10 +171,12 @@ class SimulatorServer:
         """
         if not self._socket.poll(round(1000 * timeout)):
             return False
-        while self._socket.poll(0):
-            frames = self._socket.recv_multipart(copy=False)
+        while True:
+            try:
+                frames = self._socket.recv_multipart(self._zmq.NOBLOCK, copy=False)
+            except self._zmq.Again:
+                return True
             self._take(frames[0].bytes, [frame.buffer for frame in frames[1:]])
-        return True
 
     def serve(self) -> None:
         """Do what clients ask until :meth:`stop`."""

@@ -71,11 +71,11 @@ class ServerProcess:
         try:
             self._started.wait(start_timeout)
         except BaseException:
-            self.stop()
+            self.kill()
             raise
         if not self.address:
             text = f"the server process {self._told(start_timeout)}"
-            self.stop()
+            self.kill()
             raise SimulatorError(text)
 
     @property

@@ -27,6 +27,7 @@ from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, rows
 
 __all__ = [
     "ANNOUNCEMENT",
+    "COPIED",
     "LOOPBACK",
     "NO_SESSION",
     "SIZE_LIMIT",
@@ -54,6 +55,9 @@ LOOPBACK = "tcp://127.0.0.1:*"
 
 SIZE_LIMIT = 256 * 2**20
 """Bytes of a message at most, unless told otherwise."""
+
+COPIED = 4 * 2**20
+"""Frames of fewer bytes are copied into ZeroMQ: keeping them alive until sent takes longer."""
 
 NO_SESSION = bytes(16)
 
