@@ -155,7 +155,8 @@ class ScanAssembler:
                 self.late_frames += 1
                 return []
             # The simulation was started anew.
-            self._forget()
+            begun = self.flush()
+            return begun + self.push(gmo)
         self._last_time = gmo.timestampNs
         profile = levelled_profile(self.profile, tilt_of(gmo, self._selection))
         self._levelled = profile
@@ -180,6 +181,8 @@ class ScanAssembler:
                 self.partial_scans += 1
                 if self.partial == "mark":
                     scans.append(self._emit(turn, self._levelled))
+                    continue
+            self._drop(turn)
         self._forget()
         return scans
 
@@ -395,13 +398,21 @@ class ScanAssembler:
             filled = self._turns.pop(number)
             self._emitted = number
             if not filled.fired.any():
+                self._drop(filled)
                 continue
             if number == self._first_turn and not filled.fired.all():
                 self.partial_scans += 1
                 if self.partial == "drop":
+                    self._drop(filled)
                     continue
             scans.append(self._emit(filled, profile))
         return scans
+
+    def _drop(self, turn: _Turn) -> None:
+        """Count what a turn holds that is not handed out."""
+        self.left_out.update(turn.beams.left_out)
+        if turn.beams.taken:
+            self.left_out["of a partial scan"] += turn.beams.taken
 
     def _emit(self, filled: _Turn, profile: LidarProfile) -> LaserScan:
         self.coverage = float(filled.fired.mean())

@@ -68,6 +68,7 @@ class Beams:
 
     Attributes:
         left_out: How many returns gave no distance, by the reason.
+        taken: How many returns were within range.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Beams:
         # Whatever belongs to no beam goes to one more, which is thrown away.
         size = self._count + 1
         self._keys = np.full(size, _NONE, dtype=np.int64)
-        self._taken = 0
+        self.taken = 0
         self._ranges = np.zeros(size, dtype=np.float32)
         self._intensities = np.zeros(size if with_intensities else 0, dtype=np.float32)
         self._sums = np.zeros((3, size), dtype=np.float64)
@@ -120,15 +121,24 @@ class Beams:
             unknown = np.isnan(positions)
             beams[unknown] = self._count
             np.minimum(beams, self._count, out=beams)
-            lost = int(np.count_nonzero(unknown))
-            beyond = int(np.count_nonzero(beams == self._count))
-            self._count_out("without a bearing", lost)
-            self._count_out("outside the window", beyond - lost)
+            kept = np.flatnonzero(beams < self._count)
+            # What came from the robot itself has been counted as that.
+            others = np.ones(beams.size, dtype=np.bool_) if blocked is None else ~blocked
+            self._count_out("without a bearing", int(np.count_nonzero(unknown & others)))
+            beyond = (beams == self._count) & ~unknown & others
+            self._count_out("outside the window", int(np.count_nonzero(beyond)))
+            beams, ranges = beams[kept], ranges[kept]
+            strengths = strengths if strengths is None else strengths[kept]
+            blocked = blocked if blocked is None else blocked[kept]
+            if not kept.size:
+                return
 
         least, greatest = ranges.min(), ranges.max()
         if not (least >= self._low and greatest <= self._high) or blocked is not None:
             within = (ranges >= self._low) & (ranges <= self._high)
             unknown = np.isnan(ranges)
+            no_range = unknown if blocked is None else unknown & ~blocked
+            self._count_out("without a range", int(np.count_nonzero(no_range)))
             if blocked is not None:
                 within &= ~blocked
                 unknown |= blocked
@@ -138,7 +148,6 @@ class Beams:
             far = int(np.count_nonzero((ranges > self._high) & ~unknown))
             self._count_out("too close", int(np.count_nonzero(close)))
             self._count_out("beyond range_max", far)
-            self._count_out("without a range", int(np.count_nonzero(np.isnan(ranges))))
             chosen = np.flatnonzero(within)
             beams, ranges = beams[chosen], ranges[chosen]
             strengths = strengths if strengths is None else strengths[chosen]
@@ -155,6 +164,7 @@ class Beams:
         self, beams: npt.NDArray[np.intp], ranges: Floats, strengths: Floats | None
     ) -> None:
         size = self._count + 1
+        self.taken += beams.size
         self._sums[0] += np.bincount(beams, minlength=size)
         self._sums[1] += np.bincount(beams, weights=ranges, minlength=size)
         if strengths is not None:
@@ -164,12 +174,12 @@ class Beams:
         self, beams: npt.NDArray[np.intp], ranges: Floats, strengths: Floats | None
     ) -> None:
         """Keep the return of each beam whose key is least: what is sought, then the order."""
-        first = self._taken
-        self._taken += beams.size
+        first = self.taken
+        self.taken += beams.size
         if self._strategy == "last":
-            keys = np.arange(-first, -self._taken, -1, dtype=np.int64)
+            keys = np.arange(-first, -self.taken, -1, dtype=np.int64)
         else:
-            keys = np.arange(first, self._taken, dtype=np.int64)
+            keys = np.arange(first, self.taken, dtype=np.int64)
         # The bits of floats that are not negative are ordered as the floats are.
         if self._strategy == "nearest":
             sought = ranges.view(np.int32).astype(np.int64)

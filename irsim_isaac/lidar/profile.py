@@ -92,7 +92,7 @@ class LidarProfile:
 
     def __post_init__(self) -> None:
         where = f"lidar profile '{self.name}'"
-        if self.beam_count < 1:
+        if self.beam_count < 1 or self.beam_count != int(self.beam_count):
             raise ScanError(f"{where}: {self.beam_count} beams, at least 1 was expected")
         for name in ("angle_min", "angle_increment", "range_min", "range_max", "scan_rate"):
             if not math.isfinite(getattr(self, name)):

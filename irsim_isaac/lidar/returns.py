@@ -121,6 +121,12 @@ def planar_returns(
             coordinates are not ones that a scan can be made of.
     """
     _check_rings(profile, selection)
+    for name in ("x", "y", "z", "scalar", "flags"):
+        size = len(getattr(gmo, name))
+        if size != gmo.numElements:
+            raise ScanError(
+                f"frame {gmo.frameId}: {name} has {size} entries, expected {gmo.numElements}"
+            )
     coords, reference = gmo.elementsCoordsType, gmo.frameOfReference
     if coords is CoordsType.NOT_APPLICABLE:
         raise ScanError("elementsCoordsType is NOT_APPLICABLE, expected SPHERICAL or CARTESIAN")

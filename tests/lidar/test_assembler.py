@@ -223,6 +223,32 @@ def test_a_frame_that_is_late_is_left_out_and_a_new_start_is_not() -> None:
     assert [round(scan.header.stamp, 6) for scan in scans] == [1.0, 1.1, 0.0]
 
 
+@pytest.mark.parametrize("partial", ["drop", "mark"])
+@pytest.mark.parametrize("first_ray", [0, 100])
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize("window", [False, True])
+def test_every_element_counts_once(partial: Any, first_ray: int, anew: bool, window: bool) -> None:
+    """Find each element in a reading or under one reason, whatever happens to its scan."""
+    turned = turning(360)
+    profile = turned
+    if window:
+        profile = LidarProfile.fan(
+            "window", 91, -math.pi / 4, math.pi / 4, range_max=turned.range_max
+        )
+    frames = stream(turned, 17, rays=77, first_ray=first_ray, drop_misses=False)
+    if anew:
+        frames += stream(turned, 9, rays=77, start=10, drop_misses=False)
+    assembler = ScanAssembler(profile, partial=partial, own_body=[(0, 0), (20, 0), (20, 20)])
+    scans = pushed(assembler, frames) + assembler.flush()
+    readings = sum(int(np.isfinite(scan.ranges).sum()) for scan in scans)
+    counted = sum(assembler.left_out.values()) + assembler.late_returns
+    assert readings + counted == sum(gmo.numElements for gmo in frames)
+    assert assembler.left_out["of the robot itself"] > 0
+    if not window:
+        assert (assembler.left_out["of a partial scan"] > 0) == (partial == "drop")
+        assert assembler.partial_scans == 1 + anew + bool(first_ray)
+
+
 def test_stamps_rise() -> None:
     profile = turning(360)
     scans = pushed(ScanAssembler(profile), stream(profile, 40, rays=77))

@@ -405,3 +405,9 @@ def test_other_things_are_refused_by_name(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ScanError, match=message):
             LidarProfile.from_irsim(parameters)
+
+
+def test_beams_are_a_whole_number() -> None:
+    """Refuse half a beam."""
+    with pytest.raises(ScanError, match=r"2\.5 beams"):
+        LidarProfile("half", beam_count=2.5)  # type: ignore[arg-type]

@@ -633,3 +633,12 @@ def test_any_frame_gives_a_right_scan_or_a_scan_error(data: st.DataObject) -> No
     except ScanError:
         return
     assert check_scan(scan) == []
+
+
+@pytest.mark.parametrize("name", ["y", "z", "scalar", "flags"])
+def test_arrays_of_other_lengths_are_refused(name: str) -> None:
+    """Name the array that has not one entry an element."""
+    gmo = frame(np.arange(4.0), np.full(4, 3.0))
+    setattr(gmo, name, getattr(gmo, name)[:1])
+    with pytest.raises(ScanError, match=f"{name} has 1 entries, expected 4"):
+        scan_from_gmo(gmo, turning(360))
