@@ -70,7 +70,8 @@ class ArrayWriter:
         if array.__class__ is not np.ndarray:
             array = np.asarray(array)
         size = array.nbytes
-        plain = array.dtype == declared and array.ndim == 1
+        # For numpy, None is the dtype float64.
+        plain = declared is not None and array.dtype == declared and array.ndim == 1
         if plain and not size:
             return 0
         if plain and size == len(_ZEROS) and declared == _FLOAT64 and array.tobytes() == _ZEROS:
