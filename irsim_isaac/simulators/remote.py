@@ -169,6 +169,13 @@ class RemoteSimulator:
             raise SimulatorError(
                 f"{self._name}: the address {address} is of another machine; a token was expected"
             )
+        given = {"stage": stage, "world": world, "robots": robots, "starts": starts, **options}
+        told = [name for name, value in given.items() if value]
+        if simulator is None and told:
+            raise SimulatorError(
+                f"{self._name}: '{told[0]}' was given, which is for a simulator to make; the one "
+                "at the address is made already"
+            )
         for what, value in (("timeout", timeout), ("start_timeout", start_timeout)):
             if not value > 0:
                 raise SimulatorError(f"{self._name}: {what} is {value} s, more than 0 is expected")

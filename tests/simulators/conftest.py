@@ -40,7 +40,7 @@ class Servers:
 
     def close(self) -> None:
         for process in self._processes:
-            process.stop()
+            process.kill()
 
 
 @pytest.fixture(scope="module")

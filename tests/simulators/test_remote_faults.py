@@ -54,7 +54,7 @@ def server() -> Iterator[ServerProcess]:
     """Return a server that a test may speak to in its own way."""
     process = ServerProcess()
     yield process
-    process.stop()
+    process.kill()
 
 
 def attach(server: ServerProcess, address: str | None = None, **options: Any) -> RemoteSimulator:
@@ -468,7 +468,7 @@ def test_what_is_too_large_is_refused_at_either_end() -> None:
     assert remote.fault is not None
     remote.close()
     for process in (server, wide):
-        process.stop()
+        process.kill()
 
 
 def _raw(address: str) -> Any:
@@ -532,6 +532,8 @@ def test_where_nobody_answers_is_named() -> None:
     with pytest.raises(SimulatorError, match=r"reaching tcp://127.0.0.1:9: no answer within 0\.5"):
         RemoteSimulator(address="tcp://127.0.0.1:9", timeout=0.5)
     assert time.monotonic() - start < 5.0
+    with pytest.raises(SimulatorError, match="'noise' was given"):
+        RemoteSimulator(address="tcp://127.0.0.1:9", noise=True)
     for address in ("127.0.0.1:5000", "udp://127.0.0.1:1", "tcp://127.0.0.1"):
         with pytest.raises(SimulatorError, match="'tcp://HOST:PORT'"):
             RemoteSimulator(address=address)

@@ -22,6 +22,9 @@ from tests.soak.harness import soak
 
 STEPS = 60
 FOLLOWER_KILLS, LEADER_KILLS = 3, 2
+PLACES = range(1, STEPS - 2, 3)
+"""The steps in which a kill may fall: each one is met before the next."""
+
 SIMULATORS = ("stage", "irsim", "faulty")
 
 
@@ -52,9 +55,13 @@ class _Killer:
     def __init__(self, remote: RemoteSimulator, steps: list[int], delays: list[float]) -> None:
         self._remote = remote
         self._plan = dict(zip(steps, delays, strict=True))
+        self._under_way: threading.Timer | None = None
         self.processes: set[int] = set()
 
     def __call__(self, step: int) -> None:
+        if self._under_way is not None:
+            # It falls into the step before or between the two, whichever is longer.
+            self._under_way.join()
         if step not in self._plan:
             return
         process = self._remote.process_id
@@ -64,7 +71,9 @@ class _Killer:
         if delay < 0.005:
             os.kill(process, signal.SIGKILL)
         else:
-            threading.Timer(delay - 0.005, os.kill, (process, signal.SIGKILL)).start()
+            kill = (process, signal.SIGKILL)
+            self._under_way = threading.Timer(delay - 0.005, os.kill, kill)
+            self._under_way.start()
 
 
 def _options(name: str, folder: Path, *, noise: bool) -> dict[str, Any]:
@@ -103,20 +112,21 @@ def kills(seed: int) -> dict[str, Any]:
         sides = _local(name, quiet), _local(name, quiet)
         _mirrored(unbroken, *sides, lambda step: None)
         follower = RemoteSimulator(simulator=name, **quiet)
-        steps = sorted(random.choice(np.arange(1, STEPS), FOLLOWER_KILLS, replace=False).tolist())
+        steps = sorted(random.choice(PLACES, FOLLOWER_KILLS, replace=False).tolist())
         killer = _Killer(follower, steps, random.uniform(0.0, 0.02, FOLLOWER_KILLS).tolist())
         mirror = _mirrored(resumed, sides[0], follower, killer)
         follower.close()
         exact = [item.exact for item in mirror.resumptions]
         assert all(exact), (seed, mirror.resumptions)
-        assert len(killer.processes) == FOLLOWER_KILLS
+        assert len(killer.processes) == len(exact) == FOLLOWER_KILLS
         assert resumed.read_bytes() == unbroken.read_bytes(), seed
 
         leader = RemoteSimulator(simulator=name, **noisy)
-        steps = sorted(random.choice(np.arange(1, STEPS), LEADER_KILLS, replace=False).tolist())
+        steps = sorted(random.choice(PLACES, LEADER_KILLS, replace=False).tolist())
         killer = _Killer(leader, steps, random.uniform(0.0, 0.02, LEADER_KILLS).tolist())
         mirror = _mirrored(resumed, leader, sides[1], killer)
         leader.close()
+        assert len(killer.processes) == len(mirror.resumptions) == LEADER_KILLS
         marked = _check_marked(resumed, mirror)
         for side in sides:
             side.close()
