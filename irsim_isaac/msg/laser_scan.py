@@ -16,6 +16,9 @@ def _float32(values: Any) -> NDArray[np.float32]:
     """Return a copy of the values as float32; no values for None."""
     if values is None:
         return np.zeros(0, np.float32)
+    if values.__class__ is np.ndarray:
+        copy: NDArray[np.float32] = values.astype(np.float32)
+        return copy
     return np.array(values, np.float32)
 
 

@@ -90,39 +90,37 @@ class Odometry(Message):
     def _of(
         cls, obj: Any, name: str, kinematics: Any, stamp: float, seq: int, frame_id: str
     ) -> Odometry:
-        state = np.asarray(obj.state).ravel().tolist()
-        velocity = np.asarray(obj.velocity).ravel().tolist()
+        state = np.asarray(obj.state, float).ravel().tolist()
+        velocity = np.asarray(obj.velocity, float).ravel().tolist()
         size = len(velocity)
         if len(state) < 2:
             raise ValueError(f"object '{name}' has the state {state}, expected x and y at least")
-        yaw = float(state[2]) if len(state) > 2 else 0.0
+        yaw = state[2] if len(state) > 2 else 0.0
         forward = lateral = turn = 0.0
         if size:
-            forward = float(velocity[0])
+            forward = velocity[0]
             if kinematics in _ROWS:
                 if size > 1:
                     if kinematics == "diff":
-                        turn = float(velocity[1])
+                        turn = velocity[1]
                     else:
-                        lateral = float(velocity[1])
+                        lateral = velocity[1]
                         if size > 2 and kinematics == "omni_angular":
-                            turn = float(velocity[2])
+                            turn = velocity[2]
             elif kinematics == "acker":
                 if len(state) > 3:
-                    turn = forward * tan(float(state[3])) / _wheelbase(obj)
+                    turn = forward * tan(state[3]) / _wheelbase(obj)
             elif size > 1 and _is_passive(kinematics):
                 c, s = cos(yaw), sin(yaw)
-                east, north = forward, float(velocity[1])
+                east, north = forward, velocity[1]
                 forward = c * east + s * north
                 lateral = -s * east + c * north
                 if size > 2:
-                    turn = float(velocity[2])
+                    turn = velocity[2]
         return cls(
             Header(seq, stamp, frame_id),
             f"{name}/base_link",
-            PoseWithCovariance(
-                Pose(Point(float(state[0]), float(state[1])), Quaternion.from_yaw(yaw))
-            ),
+            PoseWithCovariance(Pose(Point(state[0], state[1]), Quaternion.from_yaw(yaw))),
             TwistWithCovariance(Twist(Vector3(forward, lateral), Vector3(0.0, 0.0, turn))),
         )
 

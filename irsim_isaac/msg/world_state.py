@@ -144,7 +144,11 @@ class ObjectState(Message):
             str(obj.shape),
             Odometry._of(obj, name, kinematics, stamp, seq, frame_id),
             scans[0] if scans else None,
-            None if goal is None else np.array(goal),
+            goal.copy()
+            if goal.__class__ is np.ndarray
+            else None
+            if goal is None
+            else np.array(goal),
             bool(obj.static),
             bool(obj.arrive),
             bool(obj.collision),
