@@ -6,6 +6,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -38,6 +39,12 @@ def _folder(uid: int, gid: int) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
@@ -66,7 +73,7 @@ def mariadb() -> Iterator[str]:
         pytest.skip("MariaDB's server is not installed (Debian's package mariadb-server)")
     account, uid, gid = _account("mysql")
     with _folder(uid, gid) as folder:
-        data, socket, log = folder / "data", folder / "s", folder / "log"
+        data, place, log = folder / "data", folder / "s", folder / "log"
         user = [] if account is None else [f"--user={account}"]
         small = ["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]
         made = subprocess.run(
@@ -77,14 +84,15 @@ def mariadb() -> Iterator[str]:
         if made.returncode:
             pytest.skip(f"MariaDB's data could not be made: {made.stderr.decode()[-400:]}")
         process = subprocess.Popen(
-            [server, "--no-defaults", f"--datadir={data}", f"--socket={socket}",
-             "--skip-networking", f"--log-error={log}", f"--pid-file={folder / 'pid'}",
+            [server, "--no-defaults", f"--datadir={data}", f"--socket={place}",
+             "--bind-address=127.0.0.1", f"--port={_free_port()}",
+             f"--log-error={log}", f"--pid-file={folder / 'pid'}",
              *user, *small],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            _wait(socket, process, log)
-            yield f"mariadb+pymysql://root@localhost/{{database}}?unix_socket={socket}"
+            _wait(place, process, log)
+            yield f"mariadb+pymysql://root@localhost/{{database}}?unix_socket={place}"
         finally:
             _stop(process)
 
