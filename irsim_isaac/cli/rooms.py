@@ -48,6 +48,7 @@ def rooms(
         item_relations,
         open_stage,
         room_map,
+        stage_units,
         world_model,
         world_model_to_stage,
     )
@@ -83,7 +84,14 @@ def rooms(
         elif suffix in (".yaml", ".yml"):
             write_world_model(model, output)
         else:
-            world_model_to_stage(model, output)
+            # In the units of the stage, because it is to lie over it.
+            units = stage_units(opened)
+            world_model_to_stage(
+                model,
+                output,
+                meters_per_unit=units.meters_per_unit,
+                up_axis=units.up_axis,  # type: ignore[arg-type]  # checked when it was read
+            )
     if json_output:
         typer.echo(json.dumps(_summary(model, relations), indent=2))
     else:

@@ -19,6 +19,9 @@ _SLIVER = 1e-6
 _THICK = 0.4
 """What is thicker than this and stands alone is furniture, what is thinner a piece of wall [m]."""
 
+_CORRIDOR = 0.6
+"""What is narrower is no corridor [m]."""
+
 _NARROWEST = 0.4
 """What is narrower is a gap between things and no door [m]."""
 
@@ -108,7 +111,13 @@ def find_rooms(
     edge = _edge(free.shape)
     pieces = _parts(floor.difference(shapely.union_all(cores))) if cores else _parts(floor)
     # A passage too narrow for a core and yet as large as a room is a corridor.
-    corridors = [piece for piece in pieces if piece.area >= max(least, 1.5 * radius**2 * 4.0)]
+    corridors = [
+        piece
+        for piece in pieces
+        if piece.area >= least
+        and not piece.buffer(-_CORRIDOR / 2.0 / occupancy.resolution, join_style="mitre").is_empty
+    ]
+    first = len(cores)
     cores += corridors
     pieces = [piece for piece in pieces if not any(piece is other for other in corridors)]
     outside = {
@@ -139,11 +148,17 @@ def find_rooms(
     )
     return RoomPlan(
         rooms,
-        tuple(_door(piece, pair, cores, numbers, occupancy) for piece, pair in doors
-              if pair[0] in numbers and pair[1] in numbers),
+        tuple(
+            door
+            for door in (
+                *(_door(piece, pair, cores, numbers, occupancy) for piece, pair in doors),
+                *_corridor_doors(cores, first, numbers, occupancy),
+            )
+            if door is not None
+        ),
         labels,
         omissions,
-    )  # fmt: skip
+    )
 
 
 def _area(free: NDArray[np.bool_]) -> shapely.Geometry:
@@ -333,7 +348,9 @@ def _door(
     cores: list[shapely.Geometry],
     numbers: dict[int, int],
     occupancy: Occupancy,
-) -> FoundDoor:
+) -> FoundDoor | None:
+    if not (pair[0] in numbers and pair[1] in numbers):
+        return None
     first, second = sorted(pair, key=lambda index: numbers[index])
     near = cores[first].buffer(_SLIVER * 10.0)
     far = cores[second].buffer(_SLIVER * 10.0)
@@ -348,3 +365,37 @@ def _door(
         # The boundary of the buffer adds hairs at both ends.
         round(width, 4),
     )
+
+
+def _corridor_doors(
+    cores: list[shapely.Geometry], first: int, numbers: dict[int, int], occupancy: Occupancy
+) -> list[FoundDoor]:
+    """Return where corridors, numbered from ``first`` on, open straight into rooms."""
+    found = []
+    for corridor in range(first, len(cores)):
+        for room in range(first):
+            if corridor not in numbers or room not in numbers:
+                continue
+            near = cores[room].buffer(_SLIVER * 10.0)
+            shared = shapely.line_merge(cores[corridor].boundary.intersection(near))
+            for line in shapely.get_parts(shared):
+                width = line.length * occupancy.resolution
+                if line.geom_type != "LineString" or width < _NARROWEST:
+                    continue
+                (x0, y0), (x1, y1) = line.coords[0], line.coords[-1]
+                middle = line.interpolate(0.5, normalized=True)
+                way = np.array([y1 - y0, x0 - x1]) / max(math.hypot(x1 - x0, y1 - y0), 1e-9)
+                ahead = shapely.Point(middle.x + way[0] / 4.0, middle.y + way[1] / 4.0)
+                a, b = sorted((room, corridor), key=lambda index: numbers[index])
+                if ahead.distance(cores[b]) > ahead.distance(cores[a]):
+                    way = -way
+                at = _placed(middle, occupancy)
+                found.append(
+                    FoundDoor(
+                        (numbers[a], numbers[b]),
+                        (at.x, at.y),
+                        math.atan2(way[1], way[0]) + occupancy.origin[2],
+                        round(width, 4),
+                    )
+                )
+    return found

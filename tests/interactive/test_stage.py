@@ -282,6 +282,41 @@ def test_every_declared_room_appears_or_is_reported():
     ]
 
 
+def test_what_is_mended_is_told():
+    stage = furnished()
+    table = "/World/Kitchen/Furniture/Table"
+    role(stage, f"{table}/Fork", "item", width=0.02, height=0.2)
+    role(stage, f"{table}/Left", "placement_surface")
+    relation = stage.GetPrimAtPath(f"{table}/Left").CreateRelationship("irsim:iw:navGoal")
+    relation.SetTargets(["/World/Kitchen"])
+    role(stage, "/World/Kitchen/Board", "surface", width=1.0, height=1.0)
+    UsdGeom.Xform(stage.GetPrimAtPath("/World/Kitchen/Board")).AddRotateXOp().Set(90.0)
+    model = world_model(stage)
+    assert {(where, kind) for where, kind, _ in model.omissions} == {
+        (f"{table}/Fork", "nested"),
+        (f"{table}/Left", "nav goal"),
+        ("/World/Kitchen/Board", "tilted"),
+    }
+    assert [item.name for item in model.items] == ["Fork", "Cup"]
+
+
+def test_a_payload_that_is_not_loaded_is_told(tmp_path):
+    kitchen_stage = furnished()
+    kitchen_stage.GetRootLayer().Export(str(tmp_path / "kitchen.usda"))
+    stage = Usd.Stage.CreateNew(str(tmp_path / "house.usda"))
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdGeom.SetStageUpAxis(stage, "Z")
+    room = role(stage, "/House", "room", width=6.0, height=4.0)
+    room.GetPayloads().AddPayload(str(tmp_path / "kitchen.usda"), "/World/Kitchen")
+    stage.Save()
+    loaded = world_model(Usd.Stage.Open(str(tmp_path / "house.usda")))
+    assert [surface.name for _, surface in loaded.surfaces()] == ["Kitchen Table"]
+    opened = Usd.Stage.Open(str(tmp_path / "house.usda"), Usd.Stage.LoadNone)
+    model = world_model(opened)
+    assert [kind for _, kind, _ in model.omissions] == ["unloaded"]
+    assert [room.name for room in model.rooms] == ["House"]
+
+
 # ------------------------------------------------------------------ inside and on
 
 
@@ -440,6 +475,26 @@ def test_floor_outside_of_the_building_is_no_room():
     assert len(plan.rooms) == 1
     assert [omission.kind for omission in plan.omissions] == ["outside"]
     assert (plan.labels[:40] == -1).all()
+
+
+def test_a_narrow_corridor_is_a_room_and_a_gap_is_none():
+    cells = np.full((200, 100), 100, np.int8)
+    cells[2:98, 2:98] = 0
+    cells[102:198, 2:98] = 0
+    cells[98:102, 40:56] = 0  # an opening of 0.8 m
+    assert len(find_rooms(Occupancy(cells, 0.05, (0, 0, 0))).rooms) == 2
+    cells[98:102, 40:56] = 100
+    cells[2:98, 60:98] = 100
+    cells[2:98, 60:76] = 0  # 0.8 m wide and 4.8 m long, beside the room
+    cells[2:98, 57:60] = 100
+    cells[50:62, 57:60] = 0
+    plan = find_rooms(Occupancy(cells, 0.05, (0, 0, 0)))
+    assert len(plan.rooms) == 3
+    (door,) = plan.doors
+    # The opening of 0.6 m, from the room up into the corridor.
+    assert door.rooms == (0, 2)
+    assert door.position == pytest.approx((2.8, 2.85), abs=1e-6)
+    assert (door.width, door.yaw) == pytest.approx((0.6, math.pi / 2.0), abs=1e-3)
 
 
 def test_a_map_without_floor_has_no_rooms():
