@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import pkgutil
@@ -65,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     for name in options.names or sorted(registry):
         print(f"running {name}", file=sys.stderr)
-        rows.extend(registry[name]())
+        # Peers print as they start; what goes to stdout here is the rows alone.
+        with contextlib.redirect_stdout(sys.stderr):
+            rows.extend(registry[name]())
     if options.json:
         print(json.dumps([row.to_dict() for row in rows], indent=2))
     else:
