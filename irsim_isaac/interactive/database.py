@@ -22,6 +22,7 @@ __all__ = [
     "to_datetime",
     "told",
     "upsert",
+    "version_of",
 ]
 
 VERSION = 2

@@ -32,6 +32,9 @@ __all__ = ["Appointment", "Condition", "Log", "Slot", "Store", "Study"]
 
 _NAME_LENGTH = 255
 
+_OPENINGS = 6
+"""How often an empty database is tried that somebody else fills at the same time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Study:
@@ -155,17 +158,42 @@ class Store:
         self._clock = clock
         self._current = local()
         self._engine = engine_of(url, timeout)
-        if create:
+        self._tables: dict[str, Any] = {}
+        try:
+            if create:
+                self._migrate()
             with self._connection() as connection:
-                self._tables: dict[str, Any] = {}
-                migrate(connection)
-        with self._connection() as connection:
-            self.version: int = version_of(connection)
-            if self.version > VERSION:
-                raise StoreError(
-                    f"{self!r}: is of version {self.version}, at most {VERSION} was expected"
-                )
-            self._tables = reflected(connection)
+                self.version: int = version_of(connection)
+                if self.version > VERSION:
+                    raise StoreError(
+                        f"{self!r}: is of version {self.version}, at most {VERSION} was expected"
+                    )
+                self._tables = reflected(connection)
+        except BaseException:
+            # Whoever was refused has no store to close.
+            self.close()
+            raise
+
+    def _migrate(self) -> None:
+        """Bring the tables to this version; who opens an empty database at the same time waits."""
+        for left in reversed(range(_OPENINGS)):
+            try:
+                with self._connection() as connection:
+                    migrate(connection)
+            except StoreError:
+                # MariaDB keeps each table as it is made: the other one may just have made it.
+                if not left or not self._reachable():
+                    raise
+                time.sleep(0.05 * (_OPENINGS - left))
+            else:
+                return
+
+    def _reachable(self) -> bool:
+        try:
+            with self._connection() as connection:
+                return version_of(connection) <= VERSION
+        except StoreError:
+            return False
 
     def __repr__(self) -> str:
         return f"Store({self._url.set(query={}).render_as_string(hide_password=True)!r})"

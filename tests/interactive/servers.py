@@ -6,6 +6,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -45,8 +46,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
+def _stop(process: subprocess.Popen[bytes], stop: signal.Signals = signal.SIGTERM) -> None:
+    # SIGINT is PostgreSQL's fast shutdown, which does not wait for clients to leave.
+    process.send_signal(stop)
     try:
         process.wait(20)
     except subprocess.TimeoutExpired:
@@ -128,4 +130,4 @@ def postgresql() -> Iterator[str]:
             _wait(folder / ".s.PGSQL.5432", process, log)
             yield f"postgresql+psycopg://admin@/{{database}}?host={folder}"
         finally:
-            _stop(process)
+            _stop(process, signal.SIGINT)

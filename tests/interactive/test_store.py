@@ -210,6 +210,31 @@ def test_opening_again_changes_nothing(url, clock):
         assert store.observations() == before
 
 
+def test_several_open_an_empty_database_at_once(url):
+    problems = []
+    together = threading.Barrier(3)
+
+    def opened(name: str) -> None:
+        together.wait()
+        try:
+            with Store(url) as store:
+                store.add_observation(Observation("Table", name))
+        except StoreError as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=opened, args=(name,)) for name in "ABC"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    with Store(url) as store:
+        assert sorted(seen.item for seen in store.observations()) == ["A", "B", "C"]
+        with store._connection() as connection:
+            rows = connection.exec_driver_sql("SELECT version FROM irsim_isaac_version").all()
+    assert {tuple(row) for row in rows} == {(2,)}
+
+
 def test_a_later_version_is_refused(url):
     with Store(url) as store, store._connection() as connection:
         connection.exec_driver_sql("UPDATE irsim_isaac_version SET version = 99")
