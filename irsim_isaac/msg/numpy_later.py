@@ -22,6 +22,10 @@ class _Later(ModuleType):
         self.__dict__.update(
             {key: item for key, item in vars(numpy).items() if not key.startswith("__")}
         )
+        # numpy makes some of its names when they are asked for, which a plain module is told by
+        # a function of its own; a Python-level hook on the class would slow down every look-up.
+        self.__dict__["__getattr__"] = numpy.__getattr__
+        self.__class__ = ModuleType  # type: ignore[assignment]
         return value
 
 
