@@ -41,22 +41,22 @@ if TYPE_CHECKING:
     Vertices: TypeAlias = Any
     Triangles: TypeAlias = Any
     Kinds: TypeAlias = Any
-    Marks: TypeAlias = Any
     Crossings: TypeAlias = Any
     Cells: TypeAlias = Any
     Corners: TypeAlias = Any
     Point: TypeAlias = Any
     Pair: TypeAlias = Any
+    Span: TypeAlias = Any
 else:
     Vertices = wp.array(dtype=wp.vec3d)
     Triangles = wp.array2d(dtype=wp.int32)
     Kinds = wp.array(dtype=wp.int8)
-    Marks = wp.array2d(dtype=wp.uint8)
     Crossings = wp.array2d(dtype=wp.int32)
     Cells = wp.array2d(dtype=wp.int8)
     Corners = wp.types.vector(length=5, dtype=wp.float64)
     Point = wp.vec3d
     Pair = wp.vec2d
+    Span = wp.vec2i
 
 # Fused products round the two faces of an edge apart.
 wp.set_module_options({"enable_backward": False, "fuse_fp": False})
@@ -68,8 +68,10 @@ _HALF = wp.constant(wp.float64(0.5))
 # Older Warp takes the negative of a constant for a float32.
 _MINUS_HALF = wp.constant(wp.float64(-0.5))
 _ZERO = wp.constant(wp.float64(0.0))
+_FAR = wp.constant(wp.float64(1.0e300))
+_MINUS_FAR = wp.constant(wp.float64(-1.0e300))
 _FILLED_WEIGHT = wp.constant(65536)
-_MARK = wp.constant(wp.uint8(1))
+_OCCUPIED = wp.constant(wp.int8(100))
 
 
 @wp.kernel(enable_backward=False)
@@ -117,179 +119,105 @@ def _normal(a: Point, b: Point, c: Point) -> Point:
 
 
 @wp.func
+def _least(a: wp.float64, b: wp.float64) -> wp.float64:
+    # Warp's own minimum minds what is not a number, at three times the cost.
+    if b < a:
+        return b
+    return a
+
+
+@wp.func
+def _most(a: wp.float64, b: wp.float64) -> wp.float64:
+    if b > a:
+        return b
+    return a
+
+
+@wp.func
 def _floor(x: wp.float64) -> int:
-    whole = int(x)
-    if wp.float64(whole) > x:
-        whole = whole - 1
-    return whole
+    return int(wp.floor(x))
 
 
 @wp.func
 def _ceil(x: wp.float64) -> int:
-    whole = int(x)
-    if wp.float64(whole) < x:
-        whole = whole + 1
-    return whole
+    return int(wp.ceil(x))
 
 
 @wp.func
-def _mark_rows(
-    marks: Marks,
-    rounding: wp.float64,
-    ix: int,
-    ny: int,
-    low: wp.float64,
-    high: wp.float64,
-    kind: int,
-    normal_y: wp.float64,
-) -> None:
-    """Mark the cells of a column that a stretch of y meets."""
-    first = _floor(low + rounding)
-    last = _ceil(high - rounding) - 1
-    if last < first:
-        # The stretch lies on the line between two cells.
-        line = _floor(low + _HALF)
-        first = line - 1
-        last = line
-        if kind != 0:
-            if normal_y > _ZERO:
-                last = line - 1
-            elif normal_y < _ZERO:
-                first = line
-            else:
-                return
-    first = wp.max(first, 0)
-    last = wp.min(last, ny - 1)
-    for iy in range(first, last + 1):
-        marks[ix, iy] = _MARK
+def _row(y: wp.float64, rows: wp.float64) -> int:
+    """Return the first row whose centre lies at ``y`` or above, on the grid."""
+    return int(wp.ceil(_least(_most(y - _HALF, _ZERO), rows)))
 
 
 @wp.func
-def _count_crossings(
-    crossings: Crossings,
+def _beside(line: int, kind: int, side: wp.float64) -> Span:
+    """Return the first and the last cell that a piece on the line before a cell occupies."""
+    if kind == 0:
+        return Span(line - 1, line)
+    # A solid occupies its inner side, away from where its normal points.
+    if side > _ZERO:
+        return Span(line - 1, line - 1)
+    if side < _ZERO:
+        return Span(line, line)
+    return Span(0, -1)
+
+
+@wp.func
+def _above(
     v0: Point,
     v1: Point,
     v2: Point,
-    facing: wp.float64,
-    bottom: wp.float64,
+    x: wp.float64,
+    y0: wp.float64,
+    y1: wp.float64,
     height: wp.float64,
-    weight: int,
-    nx: int,
-    ny: int,
-) -> None:
-    """Add a face to the sums above the cell centres that it covers, as differences along y.
-
-    Args:
-        crossings: The differences.
-        v0: The vertex of least x.
-        v1: The vertex between; every edge so runs from less to more x, from both its faces.
-        v2: The vertex of most x.
-        facing: More than zero where the face looks up.
-        bottom: The least height of the face [m].
-        height: Where crossings begin to count [m].
-        weight: What the face counts.
-        nx: Cells along x.
-        ny: Cells along y.
-    """
-    first = wp.max(_ceil(wp.max(v0[0], _MINUS_HALF) - _HALF), 0)
-    last = wp.min(_ceil(wp.min(v2[0], wp.float64(nx) + _HALF) - _HALF) - 1, nx - 1)
-    if last < first or facing == _ZERO:
-        return
-    sign = weight
-    if facing < _ZERO:
-        sign = -weight
-    rows = wp.float64(ny)
-    # Every slope from the two ends of its edge alone, so that both its faces have the same.
-    long_slope = (v2[1] - v0[1]) / (v2[0] - v0[0])
-    left_slope = _ZERO
-    right_slope = _ZERO
-    if v1[0] > v0[0]:
-        left_slope = (v1[1] - v0[1]) / (v1[0] - v0[0])
-    if v2[0] > v1[0]:
-        right_slope = (v2[1] - v1[1]) / (v2[0] - v1[0])
-    whole = bottom > height
-    for ix in range(first, last + 1):
-        x = wp.float64(ix) + _HALF
-        y0 = v0[1] + (x - v0[0]) * long_slope
-        y1 = v0[1] + (x - v0[0]) * left_slope
-        if x >= v1[0]:
-            y1 = v1[1] + (x - v1[0]) * right_slope
-        j0 = _ceil(wp.clamp(y0 - _HALF, _ZERO, rows))
-        j1 = _ceil(wp.clamp(y1 - _HALF, _ZERO, rows))
-        if j0 != j1 and not whole:
-            # A face that comes up through the band counts only where it is above.
-            z0 = v0[2] + (x - v0[0]) / (v2[0] - v0[0]) * (v2[2] - v0[2])
-            z1 = v2[2]
-            if x < v1[0]:
-                z1 = v0[2] + (x - v0[0]) / (v1[0] - v0[0]) * (v1[2] - v0[2])
-            else:
-                z1 = v1[2] + (x - v1[0]) / (v2[0] - v1[0]) * (v2[2] - v1[2])
-            if z0 <= height and z1 <= height:
-                j1 = j0
-            elif z0 <= height:
-                y0 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
-                j0 = _ceil(wp.clamp(y0 - _HALF, _ZERO, rows))
-            elif z1 <= height:
-                y1 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
-                j1 = _ceil(wp.clamp(y1 - _HALF, _ZERO, rows))
-        if j0 < j1:
-            wp.atomic_add(crossings, ix, j0, sign)
-            wp.atomic_add(crossings, ix, j1, -sign)
-        elif j1 < j0:
-            wp.atomic_add(crossings, ix, j1, sign)
-            wp.atomic_add(crossings, ix, j0, -sign)
+    rows: wp.float64,
+) -> Span:
+    """Return the rows of a face in a column between which it lies above a height."""
+    z0 = v0[2] + (x - v0[0]) / (v2[0] - v0[0]) * (v2[2] - v0[2])
+    z1 = v2[2]
+    if x < v1[0]:
+        z1 = v0[2] + (x - v0[0]) / (v1[0] - v0[0]) * (v1[2] - v0[2])
+    else:
+        z1 = v1[2] + (x - v1[0]) / (v2[0] - v1[0]) * (v2[2] - v1[2])
+    if z0 <= height and z1 <= height:
+        return Span(0, 0)
+    if z0 <= height:
+        y0 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
+    elif z1 <= height:
+        y1 = y0 + (height - z0) / (z1 - z0) * (y1 - y0)
+    return Span(_row(y0, rows), _row(y1, rows))
 
 
 @wp.func
-def _mark_triangle(
-    marks: Marks,
-    rounding: wp.float64,
-    v0: Point,
-    v1: Point,
-    v2: Point,
-    first: int,
-    last: int,
-    kind: int,
-    normal_y: wp.float64,
-    nx: int,
-    ny: int,
-) -> None:
-    """Mark a whole triangle that spans several columns; vertices by rising x."""
-    # A grid's reach keeps the whole numbers of cells small.
-    low_y = _MARGIN
-    high_y = wp.float64(ny + 2)
-    long_slope = (v2[1] - v0[1]) / (v2[0] - v0[0])
-    left_slope = _ZERO
-    right_slope = _ZERO
-    if v1[0] > v0[0]:
-        left_slope = (v1[1] - v0[1]) / (v1[0] - v0[0])
-    if v2[0] > v1[0]:
-        right_slope = (v2[1] - v1[1]) / (v2[0] - v1[0])
-    begin = wp.max(first, 0)
-    left = wp.max(wp.float64(begin), v0[0])
-    # On the long edge, and on the other two, where the column begins.
-    long_y = v0[1] + (left - v0[0]) * long_slope
-    short_y = v1[1] - (v1[0] - left) * left_slope
-    if left > v1[0]:
-        short_y = v1[1] + (left - v1[0]) * right_slope
-    for ix in range(begin, wp.min(last, nx - 1) + 1):
-        right = wp.min(wp.float64(ix + 1), v2[0])
-        from_y = wp.min(long_y, short_y)
-        to_y = wp.max(long_y, short_y)
-        if left <= v1[0] and v1[0] <= right:
-            from_y = wp.min(from_y, v1[1])
-            to_y = wp.max(to_y, v1[1])
-        long_y = v0[1] + (right - v0[0]) * long_slope
-        short_y = v1[1] - (v1[0] - right) * left_slope
-        if right > v1[0]:
-            short_y = v1[1] + (right - v1[0]) * right_slope
-        from_y = wp.min(from_y, wp.min(long_y, short_y))
-        to_y = wp.max(to_y, wp.max(long_y, short_y))
-        left = right
-        from_y = wp.max(from_y, low_y)
-        to_y = wp.min(to_y, high_y)
-        if from_y <= to_y:
-            _mark_rows(marks, rounding, ix, ny, from_y, to_y, kind, normal_y)
+def _stretch(xs: Corners, ys: Corners, count: int, left: wp.float64) -> Pair:
+    """Return the stretch of y that a convex piece covers in the column from ``left`` on."""
+    right = left + wp.float64(1.0)
+    from_y = _FAR
+    to_y = _MINUS_FAR
+    for i in range(count):
+        j = i + 1
+        if j == count:
+            j = 0
+        x0 = xs[i]
+        y0 = ys[i]
+        x1 = xs[j]
+        y1 = ys[j]
+        if x0 > x1:
+            x0 = xs[j]
+            y0 = ys[j]
+            x1 = xs[i]
+            y1 = ys[i]
+        if x1 >= left and x0 <= right:
+            at_left = y0
+            at_right = y1
+            if x0 < left:
+                at_left = y0 + (left - x0) / (x1 - x0) * (y1 - y0)
+            if x1 > right:
+                at_right = y0 + (right - x0) / (x1 - x0) * (y1 - y0)
+            from_y = _least(from_y, _least(at_left, at_right))
+            to_y = _most(to_y, _most(at_left, at_right))
+    return Pair(from_y, to_y)
 
 
 @wp.func
@@ -312,7 +240,7 @@ def _mark(
     low: wp.float64,
     high: wp.float64,
     rounding: wp.float64,
-    marks: Marks,
+    cells: Cells,
     crossings: Crossings,
 ) -> None:
     """Mark the cells that a triangle meets within the band, and count its crossings.
@@ -324,16 +252,21 @@ def _mark(
         low: The lower end of the band [m].
         high: Its upper end [m].
         rounding: In cells; a piece that reaches no farther into a cell does not meet it.
-        marks: Becomes 1 where a surface is.
-        crossings: Differences along y of the sums above the band, one column more than marks.
+        cells: Becomes 100 where a surface is.
+        crossings: Differences along y of the sums above the band, one column more than cells.
     """
     t = wp.tid()
     a = vertices[triangles[t, 0]]
     b = vertices[triangles[t, 1]]
     c = vertices[triangles[t, 2]]
     kind = int(kinds[t])
-    nx = marks.shape[0]
-    ny = marks.shape[1]
+    bottom = _least(a[2], _least(b[2], c[2]))
+    top = _most(a[2], _most(b[2], c[2]))
+    # Most triangles of a stage stand outside the band; of solids, those above it still count.
+    if top < low or (bottom > high and kind == 0):
+        return
+    nx = cells.shape[0]
+    ny = cells.shape[1]
     v0 = a
     v1 = b
     v2 = c
@@ -346,21 +279,53 @@ def _mark(
         if v0[0] > v1[0]:
             v1 = v0
             v0 = c
-    normal = Point(_ZERO, _ZERO, _ZERO)
-    bottom = wp.min(a[2], wp.min(b[2], c[2]))
-    top = wp.max(a[2], wp.max(b[2], c[2]))
+    if v2[0] < _MINUS_HALF or v0[0] > wp.float64(nx) + _HALF:
+        return
+    # Every slope from the two ends of its edge alone, so that both its faces have the same.
+    long_slope = _ZERO
+    left_slope = _ZERO
+    right_slope = _ZERO
+    if v2[0] > v0[0]:
+        long_slope = (v2[1] - v0[1]) / (v2[0] - v0[0])
+    if v1[0] > v0[0]:
+        left_slope = (v1[1] - v0[1]) / (v1[0] - v0[0])
+    if v2[0] > v1[0]:
+        right_slope = (v2[1] - v1[1]) / (v2[0] - v1[0])
     if kind != 0:
+        facing = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
         middle = _HALF * (low + high)
-        if top > middle:
+        if top > middle and facing != _ZERO:
             weight = wp.int32(1)
             if kind == 2:
                 weight = _FILLED_WEIGHT
-            facing = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-            _count_crossings(crossings, v0, v1, v2, facing, bottom, middle, weight, nx, ny)
-    if bottom > high or top < low:
-        return
-    if kind != 0:
-        normal = _normal(a, b, c)
+            if facing < _ZERO:
+                weight = -weight
+            whole = bottom > middle
+            rows = wp.float64(ny)
+            ix = wp.max(_ceil(_most(v0[0], _MINUS_HALF) - _HALF), 0)
+            end = wp.min(_ceil(_least(v2[0], wp.float64(nx) + _HALF) - _HALF), nx)
+            while ix < end:
+                x = wp.float64(ix) + _HALF
+                y0 = v0[1] + (x - v0[0]) * long_slope
+                y1 = v0[1] + (x - v0[0]) * left_slope
+                if x >= v1[0]:
+                    y1 = v1[1] + (x - v1[0]) * right_slope
+                j0 = _row(y0, rows)
+                j1 = _row(y1, rows)
+                if j0 != j1:
+                    if not whole:
+                        above = _above(v0, v1, v2, x, y0, y1, middle, rows)
+                        j0 = above[0]
+                        j1 = above[1]
+                    if j0 < j1:
+                        wp.atomic_add(crossings, ix, j0, weight)
+                        wp.atomic_add(crossings, ix, j1, -weight)
+                    elif j1 < j0:
+                        wp.atomic_add(crossings, ix, j1, weight)
+                        wp.atomic_add(crossings, ix, j0, -weight)
+                ix = ix + 1
+        if bottom > high:
+            return
         # A solid occupies its inner side: one that ends where the band begins is not in it.
         if bottom < top:
             if top == low or bottom == high:
@@ -368,139 +333,148 @@ def _mark(
         elif low == high:
             return
         else:
-            if bottom == low and normal[2] >= _ZERO:
+            if bottom == low and facing >= _ZERO:
                 return
-            if bottom == high and normal[2] <= _ZERO:
+            if bottom == high and facing <= _ZERO:
                 return
-    if bottom >= low and top <= high and v0[0] < v2[0]:
-        low_cell = _floor(wp.clamp(v0[0], _MARGIN, wp.float64(nx + 2)) + rounding)
-        high_cell = _ceil(wp.clamp(v2[0], _MARGIN, wp.float64(nx + 2)) - rounding) - 1
-        if low_cell < high_cell:
-            _mark_triangle(
-                marks, rounding, v0, v1, v2, low_cell, high_cell, kind, normal[1], nx, ny
-            )
-            return
     xs = Corners()
     ys = Corners()
     count = wp.int32(0)
-    p = a
-    q = b
-    for edge in range(3):
-        if edge == 1:
-            p = b
-            q = c
-        elif edge == 2:
-            p = c
-            q = a
-        if p[2] >= low and p[2] <= high:
-            xs[count] = p[0]
-            ys[count] = p[1]
-            count = count + 1
-        rising = q[2] > p[2]
-        for step in range(2):
-            level = low
-            if (step == 0) != rising:
-                level = high
-            if (p[2] < level and q[2] > level) or (p[2] > level and q[2] < level):
-                at = _cut(p, q, level)
-                xs[count] = at[0]
-                ys[count] = at[1]
+    min_x = v0[0]
+    max_x = v2[0]
+    min_y = _least(a[1], _least(b[1], c[1]))
+    max_y = _most(a[1], _most(b[1], c[1]))
+    if bottom < low or top > high:
+        p = a
+        q = b
+        for edge in range(3):
+            if edge == 1:
+                p = b
+                q = c
+            elif edge == 2:
+                p = c
+                q = a
+            if p[2] >= low and p[2] <= high:
+                xs[count] = p[0]
+                ys[count] = p[1]
                 count = count + 1
-    if count == 0:
-        return
-    min_x = xs[0]
-    max_x = xs[0]
-    min_y = ys[0]
-    max_y = ys[0]
-    for i in range(1, count):
-        min_x = wp.min(min_x, xs[i])
-        max_x = wp.max(max_x, xs[i])
-        min_y = wp.min(min_y, ys[i])
-        max_y = wp.max(max_y, ys[i])
-    if max_x < _MINUS_HALF or min_x > wp.float64(nx) + _HALF:
-        return
+            rising = q[2] > p[2]
+            for step in range(2):
+                level = low
+                if (step == 0) != rising:
+                    level = high
+                if (p[2] < level and q[2] > level) or (p[2] > level and q[2] < level):
+                    at = _cut(p, q, level)
+                    xs[count] = at[0]
+                    ys[count] = at[1]
+                    count = count + 1
+        if count == 0:
+            return
+        min_x = xs[0]
+        max_x = xs[0]
+        min_y = ys[0]
+        max_y = ys[0]
+        for i in range(1, count):
+            min_x = _least(min_x, xs[i])
+            max_x = _most(max_x, xs[i])
+            min_y = _least(min_y, ys[i])
+            max_y = _most(max_y, ys[i])
+        if max_x < _MINUS_HALF or min_x > wp.float64(nx) + _HALF:
+            return
     if max_y < _MINUS_HALF or min_y > wp.float64(ny) + _HALF:
         return
-    low_y = wp.max(min_y, _MARGIN)
-    high_y = wp.min(max_y, wp.float64(ny + 2))
-    first = _floor(wp.max(min_x, _MARGIN) + rounding)
-    last = _ceil(wp.min(max_x, wp.float64(nx + 2)) - rounding) - 1
+    # A grid's reach keeps the whole numbers of cells small.
+    low_y = _most(min_y, _MARGIN)
+    high_y = _least(max_y, wp.float64(ny + 2))
+    first = _floor(_most(min_x, _MARGIN) + rounding)
+    last = _ceil(_least(max_x, wp.float64(nx + 2)) - rounding) - 1
+    one_stretch = first == last
     if last < first:
         # The piece lies on the line between two columns.
-        line = _floor(min_x + _HALF)
-        first = line - 1
-        last = line
-        if kind != 0:
-            if normal[0] > _ZERO:
-                last = line - 1
-            elif normal[0] < _ZERO:
-                first = line
+        columns = _beside(_floor(min_x + _HALF), kind, _normal(a, b, c)[0])
+        first = columns[0]
+        last = columns[1]
+        one_stretch = True
+    column = wp.max(first, 0)
+    # On the long edge, and on the other two, where the column begins.
+    left = _most(wp.float64(column), min_x)
+    long_y = _ZERO
+    short_y = _ZERO
+    if not one_stretch and count == 0:
+        long_y = v0[1] + (left - v0[0]) * long_slope
+        short_y = v1[1] - (v1[0] - left) * left_slope
+        if left > v1[0]:
+            short_y = v1[1] + (left - v1[0]) * right_slope
+    last = wp.min(last, nx - 1)
+    while column <= last:
+        from_y = low_y
+        to_y = high_y
+        if not one_stretch:
+            if count == 0:
+                right = _least(wp.float64(column + 1), v2[0])
+                from_y = _least(long_y, short_y)
+                to_y = _most(long_y, short_y)
+                if left <= v1[0] and v1[0] <= right:
+                    from_y = _least(from_y, v1[1])
+                    to_y = _most(to_y, v1[1])
+                long_y = v0[1] + (right - v0[0]) * long_slope
+                short_y = v1[1] - (v1[0] - right) * left_slope
+                if right > v1[0]:
+                    short_y = v1[1] + (right - v1[0]) * right_slope
+                from_y = _least(from_y, _least(long_y, short_y))
+                to_y = _most(to_y, _most(long_y, short_y))
+                left = right
             else:
-                return
-        for ix in range(wp.max(first, 0), wp.min(last, nx - 1) + 1):
-            _mark_rows(marks, rounding, ix, ny, low_y, high_y, kind, normal[1])
-        return
-    if first == last:
-        if first >= 0 and first < nx:
-            _mark_rows(marks, rounding, first, ny, low_y, high_y, kind, normal[1])
-        return
-    for ix in range(wp.max(first, 0), wp.min(last, nx - 1) + 1):
-        left = wp.float64(ix)
-        right = left + wp.float64(1.0)
-        from_y = max_y
-        to_y = min_y
-        for i in range(count):
-            j = i + 1
-            if j == count:
-                j = 0
-            x0 = xs[i]
-            y0 = ys[i]
-            x1 = xs[j]
-            y1 = ys[j]
-            if x0 > x1:
-                x0 = xs[j]
-                y0 = ys[j]
-                x1 = xs[i]
-                y1 = ys[i]
-            if x1 >= left and x0 <= right:
-                at_left = y0
-                at_right = y1
-                if x0 < left:
-                    at_left = y0 + (left - x0) / (x1 - x0) * (y1 - y0)
-                if x1 > right:
-                    at_right = y0 + (right - x0) / (x1 - x0) * (y1 - y0)
-                from_y = wp.min(from_y, wp.min(at_left, at_right))
-                to_y = wp.max(to_y, wp.max(at_left, at_right))
-        from_y = wp.max(from_y, low_y)
-        to_y = wp.min(to_y, high_y)
+                stretch = _stretch(xs, ys, count, wp.float64(column))
+                from_y = stretch[0]
+                to_y = stretch[1]
+            from_y = _most(from_y, low_y)
+            to_y = _least(to_y, high_y)
         if from_y <= to_y:
-            _mark_rows(marks, rounding, ix, ny, from_y, to_y, kind, normal[1])
+            first_y = _floor(from_y + rounding)
+            last_y = _ceil(to_y - rounding) - 1
+            if last_y < first_y:
+                # The stretch lies on the line between two cells.
+                pair = _beside(_floor(from_y + _HALF), kind, _normal(a, b, c)[1])
+                first_y = pair[0]
+                last_y = pair[1]
+            first_y = wp.max(first_y, 0)
+            last_y = wp.min(last_y, ny - 1)
+            if first_y <= last_y:
+                # Most stretches are short; a loop of few turns costs a processor a wrong guess.
+                cells[column, first_y] = _OCCUPIED
+                cells[column, wp.min(first_y + 1, last_y)] = _OCCUPIED
+                cells[column, wp.max(last_y - 1, first_y)] = _OCCUPIED
+                cells[column, last_y] = _OCCUPIED
+                iy = first_y + 2
+                while iy < last_y - 1:
+                    cells[column, iy] = _OCCUPIED
+                    iy = iy + 1
+        column = column + 1
 
 
 @wp.kernel(enable_backward=False)
-def _fill(marks: Marks, crossings: Crossings, inside: int, cells: Cells) -> None:
-    """Decide every cell of a column.
+def _fill(cells: Cells, crossings: Crossings, inside: int) -> None:
+    """Fill solids in a column.
 
     Args:
-        marks: 1 where a surface is.
+        cells: 100 where a surface is, 0 elsewhere; becomes -1, 0 or 100.
         crossings: From ``_mark``.
         inside: What the inside of a closed mesh becomes.
-        cells: -1, 0 or 100.
     """
     ix = wp.tid()
+    column = cells[ix]
+    differences = crossings[ix]
     total = wp.int32(0)
-    for iy in range(cells.shape[1]):
-        total = total + crossings[ix, iy]
-        value = wp.int32(0)
-        if marks[ix, iy] == _MARK:
-            value = 100
-        elif total != 0:
-            filled = (total + 32768) >> 16
-            if filled != 0:
-                value = 100
-            elif total - (filled << 16) != 0:
-                value = inside
-        cells[ix, iy] = wp.int8(value)
+    iy = wp.int32(0)
+    # On the CPU, a loop over a range of unknown length takes twice as long.
+    while iy < column.shape[0]:
+        total = total + differences[iy]
+        filled = (total + 32768) >> 16
+        value = wp.where(total == filled << 16, 0, inside)
+        value = wp.where(filled == 0, value, 100)
+        column[iy] = wp.where(column[iy] == _OCCUPIED, _OCCUPIED, wp.int8(value))
+        iy = iy + 1
 
 
 def rasterize(
@@ -536,11 +510,11 @@ def rasterize(
     nx, ny = shape
     low, high = (wp.float64(end) for end in band)
     on_cpu = device == "cpu"
+    solid = bool(kinds.any())
     placed = wp.array(points, dtype=wp.vec3d, device=device, copy=not on_cpu)
     snapped = wp.empty(len(points), dtype=wp.vec3d, device=device)
-    marks = wp.zeros((nx, ny), dtype=wp.uint8, device=device)
-    crossings = wp.zeros((nx, ny + 1), dtype=wp.int32, device=device)
-    cells = wp.empty((nx, ny), dtype=wp.int8, device=device)
+    cells = wp.zeros((nx, ny), dtype=wp.int8, device=device)
+    crossings = wp.zeros((nx, ny + 1) if solid else (1, 1), dtype=wp.int32, device=device)
     corner_x, corner_y = (wp.float64(value) for value in corner)
     launch(
         _snap,
@@ -558,10 +532,11 @@ def rasterize(
             low,
             high,
             wp.float64(min(_ROUNDING / resolution, _TIE / 2.0)),
-            marks,
+            cells,
             crossings,
         ],
         device=device,
     )
-    launch(_fill, nx, [marks, crossings, inside, cells], device=device)
+    if solid:
+        launch(_fill, nx, [cells, crossings, inside], device=device)
     return np.asarray(cells.numpy())
