@@ -222,15 +222,22 @@ class Store:
             yield inner
             return
         sa = sqlalchemy()
+        first: BaseException | None = None
         try:
             with self._engine.begin() as connection:
                 self._current.connection = connection
                 try:
                     yield connection
+                except BaseException as error:
+                    first = error
+                    raise
                 finally:
                     self._current.connection = None
         except sa.exc.SQLAlchemyError as error:
-            problem = StoreError(f"{self!r}: {told(error, self._url)}")
+            # A server that dies while it takes a change back says why before, and not then.
+            problem: BaseException = first or error
+            if isinstance(problem, sa.exc.SQLAlchemyError):
+                problem = StoreError(f"{self!r}: {told(problem, self._url)}")
         else:
             return
         # Raised here, so that no chained exception carries what the driver was given.

@@ -18,14 +18,14 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[str]:
-    with servers.mariadb() as url:
-        yield url
+    with servers.mariadb() as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
-    with servers.postgresql() as url:
-        yield url
+    with servers.postgresql() as server:
+        yield server.url
 
 
 def new_database(template: str, administration: str) -> str:

@@ -11,10 +11,130 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+
+Room = Literal["plenty", "disk", "files"]
+"""Where a server writes: with plenty of room, on a small disk of its own that can be filled, or
+where no disk can be mounted into files that may be kept from growing."""
+
+LEFT = 1_000_000
+"""What a filled disk has left [bytes]: enough to begin a transaction, not to end it."""
+
+
+@contextlib.contextmanager
+def disk(folder: Path, size: int) -> Iterator[Path]:
+    """Lay a disk of its own under a folder, so that filling it fills nothing else.
+
+    Args:
+        folder: An empty folder.
+        size: Of the disk [bytes].
+    """
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder],
+        check=False, capture_output=True,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip(f"no disk can be mounted: {made.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True, capture_output=True)
+
+
+def fill(folder: Path) -> None:
+    """Leave hardly anything of the disk of a folder."""
+    free = os.statvfs(folder)
+    with (folder / "ballast").open("wb") as ballast:
+        os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize - LEFT)
+
+
+def free(folder: Path) -> None:
+    """Give back what was filled."""
+    (folder / "ballast").unlink()
+
+
+@dataclass
+class Server:
+    """A server that runs.
+
+    Attributes:
+        url: What to connect to, with ``{database}`` for the name of one.
+    """
+
+    url: str
+    _folder: Path
+    _socket: Path
+    _log: Path
+    _command: Sequence[str | Path]
+    _runs: dict[str, Any]
+    _owner: dict[str, Any]
+    _stop_signal: signal.Signals
+    _room: Room
+    _largest_file: int
+    _process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        """Start it, or start it again on the same folder."""
+        # One that crashed leaves its socket, which would look as if it listened already.
+        self._socket.unlink(missing_ok=True)
+        with self._log.open("ab") as output:
+            # Python ignores the signal of a file grown too large, and so is the server to: it is
+            # to meet the error, as on a full disk, and not the signal.
+            self._process = subprocess.Popen(
+                self._command, stdout=output, stderr=output, cwd=self._folder,
+                restore_signals=False, **self._runs,
+            )  # fmt: skip
+        for _ in range(300):
+            if self._socket.exists():
+                return
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.1)
+        self.stop()
+        pytest.skip(f"the server did not start: {self._log.read_text(errors='replace')[-400:]}")
+
+    def stop(self) -> None:
+        """Stop it; whoever is connected loses the connection."""
+        self._process.send_signal(self._stop_signal)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def fill(self) -> None:
+        """Leave no room for what connections made from now on write."""
+        if self._room == "disk":
+            fill(self._folder)
+        else:
+            self._limit(str(self._largest_file))
+
+    def free(self) -> None:
+        """Make room again, and start it again where it crashed."""
+        if self._room == "disk":
+            free(self._folder)
+        elif self._process.poll() is None:
+            self._limit("unlimited")
+        # A crash takes a moment to end the process whose client has already lost it.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+            self.start()
+
+    def _limit(self, size: str) -> None:
+        subprocess.run(
+            ["prlimit", f"--pid={self._process.pid}", f"--fsize={size}:"],
+            check=True, capture_output=True, **self._owner,
+        )  # fmt: skip
+
+
+def _owner(uid: int, gid: int) -> dict[str, Any]:
+    """What lets a program be run by an account."""
+    return {"user": uid, "group": gid, "extra_groups": []} if os.getuid() == 0 else {}
 
 
 def _account(name: str) -> tuple[str | None, int, int]:
@@ -29,13 +149,14 @@ def _account(name: str) -> tuple[str | None, int, int]:
 
 
 @contextlib.contextmanager
-def _folder(uid: int, gid: int) -> Iterator[Path]:
+def _folder(uid: int, gid: int, room: Room) -> Iterator[Path]:
     # Sockets have short paths, and pytest's own folders are closed to other accounts.
     folder = Path(tempfile.mkdtemp(prefix="iw-"))
     try:
-        folder.chmod(0o755)
-        os.chown(folder, uid, gid)
-        yield folder
+        with disk(folder, 200_000_000) if room == "disk" else contextlib.nullcontext():
+            folder.chmod(0o755)
+            os.chown(folder, uid, gid)
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -46,38 +167,20 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _stop(process: subprocess.Popen[bytes], stop: signal.Signals = signal.SIGTERM) -> None:
-    # SIGINT is PostgreSQL's fast shutdown, which does not wait for clients to leave.
-    process.send_signal(stop)
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _wait(ready: Path, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(300):
-        if ready.exists():
-            return
-        if process.poll() is not None:
-            break
-        time.sleep(0.1)
-    pytest.skip(f"the server did not start: {log.read_text(errors='replace')[-400:]}")
-
-
 @contextlib.contextmanager
-def mariadb() -> Iterator[str]:
-    """A MariaDB server, as the URL of its administrator without a database."""
-    server = shutil.which("mariadbd", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
+def mariadb(room: Room = "plenty") -> Iterator[Server]:
+    """Run a MariaDB server; its URL is its administrator's."""
+    program = shutil.which("mariadbd", path="/usr/sbin:/usr/bin:" + os.environ.get("PATH", ""))
     install = shutil.which("mariadb-install-db")
-    if server is None or install is None:
+    if program is None or install is None:
         pytest.skip("MariaDB's server is not installed (Debian's package mariadb-server)")
     account, uid, gid = _account("mysql")
-    with _folder(uid, gid) as folder:
-        data, place, log = folder / "data", folder / "s", folder / "log"
+    with _folder(uid, gid, room) as folder:
+        data, place = folder / "data", folder / "s"
         user = [] if account is None else [f"--user={account}"]
-        small = ["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]
+        small = ["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M",
+                 "--innodb-data-file-path=ibdata1:5M:autoextend", "--innodb-autoextend-increment=1",
+                 "--innodb-temp-data-file-path=ibtmp1:5M:autoextend"]  # fmt: skip
         made = subprocess.run(
             [install, "--no-defaults", f"--datadir={data}", "--skip-test-db",
              "--auth-root-authentication-method=normal", *user, *small],
@@ -85,49 +188,47 @@ def mariadb() -> Iterator[str]:
         )  # fmt: skip
         if made.returncode:
             pytest.skip(f"MariaDB's data could not be made: {made.stderr.decode()[-400:]}")
-        process = subprocess.Popen(
-            [server, "--no-defaults", f"--datadir={data}", f"--socket={place}",
+        server = Server(
+            f"mariadb+pymysql://root@localhost/{{database}}?unix_socket={place}",
+            folder, place, folder / "log",
+            [program, "--no-defaults", f"--datadir={data}", f"--socket={place}",
              "--bind-address=127.0.0.1", f"--port={_free_port()}",
-             f"--log-error={log}", f"--pid-file={folder / 'pid'}",
-             *user, *small],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+             f"--pid-file={folder / 'pid'}", *user, *small],
+            {}, _owner(uid, gid), signal.SIGTERM, room, 16_000_000,
         )  # fmt: skip
+        server.start()
         try:
-            _wait(place, process, log)
-            yield f"mariadb+pymysql://root@localhost/{{database}}?unix_socket={place}"
+            yield server
         finally:
-            _stop(process)
+            server.stop()
 
 
 @contextlib.contextmanager
-def postgresql() -> Iterator[str]:
-    """A PostgreSQL server, as the URL of its administrator without a database."""
+def postgresql(room: Room = "plenty") -> Iterator[Server]:
+    """Run a PostgreSQL server; its URL is its administrator's."""
     homes = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not homes:
         pytest.skip("PostgreSQL's server is not installed (Debian's package postgresql)")
     programs = homes[-1].parent
-    account, uid, gid = _account("postgres")
-    runs = [] if account is None else ["runuser", "-u", account, "--"]
-    with _folder(uid, gid) as folder:
-        data, log = folder / "data", folder / "log"
+    _, uid, gid = _account("postgres")
+    with _folder(uid, gid, room) as folder:
+        data = folder / "data"
         made = subprocess.run(
-            [*runs, programs / "initdb", "-D", data, "-A", "trust", "-U", "admin", "-N",
-             "--locale=C", "-E", "UTF8"],
-            capture_output=True, check=False, timeout=120, cwd=folder,
+            [programs / "initdb", "-D", data, "-A", "trust", "-U", "admin", "-N",
+             "--locale=C", "-E", "UTF8", "--wal-segsize=1"],
+            capture_output=True, check=False, timeout=120, cwd=folder, **_owner(uid, gid),
         )  # fmt: skip
         if made.returncode:
             pytest.skip(f"PostgreSQL's data could not be made: {made.stderr.decode()[-400:]}")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
-                stdout=output, stderr=output, cwd=folder, user=uid, group=gid,
-                extra_groups=[],
-            ) if account else subprocess.Popen(
-                [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
-                stdout=output, stderr=output, cwd=folder,
-            )  # fmt: skip
+        # SIGINT is the fast shutdown, which does not wait for clients to leave.
+        server = Server(
+            f"postgresql+psycopg://admin@/{{database}}?host={folder}",
+            folder, folder / ".s.PGSQL.5432", folder / "log",
+            [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
+            _owner(uid, gid), _owner(uid, gid), signal.SIGINT, room, 2_000_000,
+        )  # fmt: skip
+        server.start()
         try:
-            _wait(folder / ".s.PGSQL.5432", process, log)
-            yield f"postgresql+psycopg://admin@/{{database}}?host={folder}"
+            yield server
         finally:
-            _stop(process, signal.SIGINT)
+            server.stop()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,6 +17,8 @@ from irsim_isaac.errors import StoreError
 from irsim_isaac.interactive import Observation, Store
 from irsim_isaac.msg import Point
 from irsim_isaac.msg.interactive_world import Item, Model, Placement, TaskModels
+from tests.interactive import servers
+from tests.interactive.conftest import new_database
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 
@@ -178,27 +181,108 @@ def test_a_kill_in_mid_transaction_leaves_nothing_half_written(url):
         assert [seen.item for seen in store.observations()] == ["after", "before"]
 
 
-def test_a_full_disk_keeps_what_was_there(tmp_path):
+@dataclasses.dataclass
+class Narrow:
+    """A database whose room can be taken away and given back."""
+
+    url: str
+    fill: Callable[[Store], None]
+    free: Callable[[], None]
+
+
+def limit_pages(store: Store) -> None:
+    def limit(connection, record):
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+    sqlalchemy.event.listen(store._engine, "connect", limit)
+
+
+@pytest.fixture(
+    params=["sqlite disk", "sqlite pages", "mariadb disk", "mariadb files", "postgresql disk",
+            "postgresql files"]
+)  # fmt: skip
+def narrow(request, tmp_path) -> Iterator[Narrow]:
+    """Full disks where one can be mounted, and the nearest that needs no leave."""
+    kind, room = request.param.split()
+    if kind == "sqlite":
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+        if room == "pages":
+            yield Narrow(url, limit_pages, lambda: None)
+            return
+        with servers.disk(tmp_path, 8_000_000):
+            yield Narrow(url, lambda _: servers.fill(tmp_path), lambda: servers.free(tmp_path))
+        return
+    with getattr(servers, kind)(room) as server:
+        url = new_database(server.url, "mysql" if kind == "mariadb" else "postgres")
+        yield Narrow(url, lambda _: server.fill(), server.free)
+
+
+def test_a_full_disk_keeps_what_was_there(narrow):
+    with Store(narrow.url) as store:
+        number = condition(store)
+        store.save_models(number, models(1.0))
+        for index in range(10):
+            store.add_observation(Observation("Table", f"early {index}"))
+        early = store.observations()
+        # The limits are those of connections made later.
+        store.close()
+        narrow.fill(store)
+        full = "is full|disk is full|No space left|wrote only"
+        with pytest.raises(StoreError, match=full), store.transaction():
+            store.save_models(number, models(2.0))
+            for _ in range(20_000):
+                store.add_observation(Observation("Table" + "☕" * 200, "late" * 50))
+        # MariaDB's server does not outlive a full disk: it is the disk that is mended first.
+        narrow.free()
+        store.close()
+        assert store.observations(removed=None) == early
+        assert store.load_models(number) == models(1.0)
+    with Store(narrow.url) as store:
+        assert store.observations(removed=None) == early
+        store.add_observation(Observation("Table", "after"))
+        store.save_models(number, models(3.0))
+        assert store.observations()[1:] == early
+        assert store.load_models(number) == models(3.0)
+
+
+def test_models_that_do_not_fit_leave_the_old_ones(tmp_path):
     with Store(str(tmp_path / "store.db")) as store:
         number = condition(store)
         store.save_models(number, models(1.0))
-        for _ in range(10):
-            store.add_observation(Observation("Table", "early"))
-
-        @sqlalchemy.event.listens_for(store._engine, "connect")
-        def limit(connection, record):
-            pages = connection.execute("PRAGMA page_count").fetchone()[0]
-            connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-
-        store._engine.dispose()
-        with pytest.raises(StoreError, match="full"), store.transaction():
-            for _ in range(2000):
-                store.add_observation(Observation("Table", "late" * 50))
+        store.close()
+        limit_pages(store)
         with pytest.raises(StoreError, match="full"):
             store.save_models(number, TaskModels(models(2.0).models * 5000))
-        assert {seen.item for seen in store.observations()} == {"early"}
-        assert len(store.observations()) == 10
         assert store.load_models(number) == models(1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "admin", "which", "lose"),
+    [
+        ("mariadb", "mysql", "SELECT CONNECTION_ID()", "KILL {}"),
+        ("postgresql", "postgres", "SELECT pg_backend_pid()", "SELECT pg_terminate_backend({})"),
+    ],
+)
+def test_a_lost_connection_does_not_hide_why_a_change_was_given_up(
+    request, kind, admin, which, lose
+):
+    url = new_database(request.getfixturevalue(kind), admin)
+    other = sqlalchemy.create_engine(url)
+    with Store(url) as store:
+        with pytest.raises(ZeroDivisionError), store.transaction():
+            store.add_observation(Observation("Table", "lost"))
+            with store._connection() as connection, other.connect() as killer:
+                number = connection.exec_driver_sql(which).scalar()
+                killer.exec_driver_sql(lose.format(number))
+            1 / 0  # noqa: B018  # the interruption
+        with pytest.raises(StoreError), store.transaction():
+            with store._connection() as connection, other.connect() as killer:
+                number = connection.exec_driver_sql(which).scalar()
+                killer.exec_driver_sql(lose.format(number))
+            store.add_observation(Observation("Table", "lost too"))
+        assert store.observations() == []
+    other.dispose()
 
 
 def test_opening_again_changes_nothing(url, clock):
