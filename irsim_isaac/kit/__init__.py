@@ -14,12 +14,14 @@ from irsim_isaac.kit.packages import MissingInIsaacSimError, install_command, mi
 
 if TYPE_CHECKING:
     from irsim_isaac.kit.lidar import LidarCounts, RtxLidar
+    from irsim_isaac.kit.live_mirror import LiveMirror
     from irsim_isaac.kit.ros import RosPublisher
     from irsim_isaac.kit.simulator import IsaacSimulator
 
 __all__ = [
     "IsaacSimulator",
     "LidarCounts",
+    "LiveMirror",
     "MappedStage",
     "MissingInIsaacSimError",
     "RosPublisher",
@@ -33,6 +35,7 @@ __all__ = [
 _LATER = {
     "IsaacSimulator": "simulator",
     "LidarCounts": "lidar",
+    "LiveMirror": "live_mirror",
     "RosPublisher": "ros",
     "RtxLidar": "lidar",
 }

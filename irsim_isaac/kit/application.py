@@ -9,7 +9,15 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.kit.mapping import open_stage
 from irsim_isaac.kit.versions import Undo
 
-__all__ = ["SIMULATOR", "open_file", "play_from_start", "register_simulator", "stop"]
+__all__ = [
+    "SIMULATOR",
+    "open_file",
+    "pause",
+    "play",
+    "play_from_start",
+    "register_simulator",
+    "stop",
+]
 
 SIMULATOR = "isaac"
 """The name under which the live Isaac Sim is made as a simulator."""
@@ -74,19 +82,33 @@ def stop() -> None:
     timeline.commit()
 
 
+def pause() -> None:
+    """Pause the simulation and have it take effect at once."""
+    import omni.timeline
+
+    timeline = omni.timeline.get_timeline_interface()
+    timeline.pause()
+    timeline.commit()
+
+
+def play() -> None:
+    """Go on with the simulation, or play it from its start where it is stopped."""
+    import omni.timeline
+
+    timeline = omni.timeline.get_timeline_interface()
+    timeline.play()
+    timeline.commit()
+
+
 def play_from_start() -> None:
     """Play the simulation of the open stage from its start.
 
     Raises:
         StageError: No stage is open.
     """
-    import omni.timeline
-
     open_stage()
     stop()
-    timeline = omni.timeline.get_timeline_interface()
-    timeline.play()
-    timeline.commit()
+    play()
 
 
 def _same(real: str, address: str) -> bool:

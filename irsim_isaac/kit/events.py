@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from irsim_isaac.kit.versions import Undo
 
-__all__ = ["StageEvent", "kept", "on_stage"]
+__all__ = ["StageEvent", "kept", "on_stage", "on_update"]
 
 StageEvent: TypeAlias = Literal["OPENED", "CLOSING", "CLOSED"]
 
@@ -40,6 +40,28 @@ def on_stage(event: StageEvent, callback: Callable[[], None]) -> Undo:
             event_name=name,
             on_event=lambda _: callback(),
             observer_name=f"irsim_isaac.on_stage_{event.lower()}",
+        )
+    ]
+    return guards.clear
+
+
+def on_update(callback: Callable[[], None]) -> Undo:
+    """Call back with every update of the application, whether it plays or not.
+
+    Args:
+        callback: Called without arguments.
+
+    Returns:
+        A function that ends it.
+    """
+    import carb.eventdispatcher
+    import omni.kit.app
+
+    guards = [
+        carb.eventdispatcher.get_eventdispatcher().observe_event(
+            event_name=omni.kit.app.GLOBAL_EVENT_UPDATE,
+            on_event=lambda _: callback(),
+            observer_name="irsim_isaac.on_update",
         )
     ]
     return guards.clear

@@ -21,7 +21,9 @@ from irsim_isaac.msg import LaserScan, Odometry, Twist, WorldState
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.simulators import Drive, StartPose
 from irsim_isaac.simulators.drives import Motion  # type: ignore[attr-defined]  # no public name
+from irsim_isaac.simulators.motion import PlanarTwist, checked_commands, limited
 from irsim_isaac.simulators.physx import PhysxSimulator
+from irsim_isaac.simulators.scanning import ScanMode
 
 __all__ = ["IsaacSimulator", "close_simulator"]
 
@@ -49,9 +51,10 @@ class IsaacSimulator(PhysxSimulator):
 
     With ``drive="step"`` it is stepped, as a script without a window does: physics steps are
     taken one by one, and frames are rendered between them where a robot has a lidar. With
-    ``drive="runs"`` the application plays the simulation and ``on_step`` is called after each
-    step. Being made and being reset stop the simulation and play it from the start. There is one
-    live simulation: making another simulator of it closes the one before.
+    ``drive="runs"`` the application plays the simulation, ``on_step`` is called after each
+    step, and ``command`` says what robots do. Being made and being reset stop the simulation and
+    play it from the start. There is one live simulation: making another simulator of it closes
+    the one before.
 
     Args:
         stage: A USD file to open first; None for the stage that is open.
@@ -67,6 +70,8 @@ class IsaacSimulator(PhysxSimulator):
         drive: Whether it is stepped or runs by itself.
         lidar: Whether scans come from the RTX lidars, or from rays on the visual meshes as
             outside of Isaac Sim, which needs no frames.
+        scans: Whether rays of a scan are cast at once, or each when it fires. RTX lidars turn by
+            themselves.
 
     Raises:
         StageError: No stage is open, or the file cannot be opened.
@@ -89,6 +94,7 @@ class IsaacSimulator(PhysxSimulator):
         noise: bool = False,
         drive: Drive = "step",
         lidar: Literal["rtx", "rays"] = "rtx",
+        scans: ScanMode = "snapshot",
     ) -> None:
         if drive not in ("step", "runs"):
             raise SimulatorError(f"isaac: drive must be 'step' or 'runs', found {drive!r}")
@@ -105,6 +111,8 @@ class IsaacSimulator(PhysxSimulator):
         self._step_count = 0
         self._touched: dict[str, list[Any]] = {}
         self._starting = False
+        self._telling = False
+        self._commanded: dict[str, PlanarTwist] = {}
         if stage is not None:
             open_file(stage)
         if sub_step is None:
@@ -119,6 +127,7 @@ class IsaacSimulator(PhysxSimulator):
             drive_by=drive_by,
             floor=floor,
             noise=noise,
+            scans=scans,
         )
         self._guards += [
             on_stage("CLOSING", self._lose_stage),
@@ -151,6 +160,28 @@ class IsaacSimulator(PhysxSimulator):
         if self._drive_kind == "runs":
             raise SimulatorError("isaac: it runs by itself and cannot be stepped")
         return super().step(commands)
+
+    def command(self, commands: Mapping[str, Twist]) -> None:
+        """Say what robots do from the next step on, until they are told something else.
+
+        It is for a simulator that runs by itself. Robots that have never been told anything are
+        left to whatever else drives them.
+
+        Args:
+            commands: A twist for each robot by name.
+
+        Raises:
+            SimulatorError: It is stepped, a name is unknown, a value is not finite, or the
+                simulation is stopped or its stage closed.
+        """
+        if self._drive_kind != "runs":
+            raise SimulatorError("isaac: it is stepped; commands are given to step()")
+        with self._using():
+            self._opened()
+            checked = checked_commands(commands, self._robots, self._name)
+            self._commanded |= {name: checked[name] for name in commands}
+            if not self._telling:
+                self._drive_on()
 
     def _prepare(self, path: str | os.PathLike[str], starts: Mapping[str, StartPose]) -> None:
         stop()
@@ -206,6 +237,7 @@ class IsaacSimulator(PhysxSimulator):
             self._starting = False
         self._step_count = 0
         self._touched = {}
+        self._commanded = {}
         frames = 0
         if self._with_rtx and self._drive_kind == "step":
             frames = max(1, round(1.0 / (_FRAME_RATE * self._sub_step)))
@@ -223,6 +255,7 @@ class IsaacSimulator(PhysxSimulator):
             engine.rest_joints(self._roots[name])
             self._put(name, Motion(self._starts[name], _NO_MOTION, _NO_MOTION))
         self._refresh()
+        self._rig.place(self._base_poses())
 
     def _opened(self) -> Any:
         if self._engine is None and self._live is None:
@@ -258,14 +291,43 @@ class IsaacSimulator(PhysxSimulator):
         self._poll()
         self._gather(engine, self._touched)
         self._step_count += 1
-        if self._step_count % self._sub_steps:
-            return
+        if self._step_count % self._sub_steps == 0:
+            self._tell_step()
+        # Who was told may have closed it.
+        if self._engine is engine:
+            self._drive_on()
+
+    def _tell_step(self) -> None:
+        """Take in and tell of a whole step that the application has taken."""
         self._keep_contacts(self._touched)
         self._touched = {}
         self._clock.advance()
         self._refresh()
+        self._rig.turn(
+            self._base_poses(), self._caster, time=self._clock.time, step=self._clock.step
+        )
         if self.on_step is not None:
-            self.on_step(self._capture())
+            self._telling = True
+            try:
+                self.on_step(self._capture())
+            finally:
+                self._telling = False
+
+    def _drive_on(self) -> None:
+        """Have the robots that were commanded drive in the next physics step."""
+        engine = self._opened()
+        within = self._step_count % self._sub_steps
+        if within == 0:
+            for name, command in self._commanded.items():
+                twist = limited(self._robots[name], command, self._before[name], self.step_time)
+                self._before[name] = twist
+                self._drives[name].command(engine, twist)
+        watched = [name for name in self._commanded if self._drives[name].watches]
+        if watched:
+            motions = self._read_motions()
+            elapsed = (within + 0.5) * self._sub_step
+            for name in watched:
+                self._drives[name].sub_step(engine, elapsed, motions[name])
 
     def _lose_engine(self) -> None:
         """The simulation was stopped: its prims are no longer those of the physics."""

@@ -163,6 +163,8 @@ class Mirror:
         self._since: dict[Side, dict[str, Odometry]] = {"left": {}, "right": {}}
         self._marked: set[Side] = set()
         self._attempts = 0
+        # The leader's state whose taking in was broken off.
+        self._unfinished: WorldState | None = None
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
@@ -199,6 +201,7 @@ class Mirror:
         self._attempts = 0
         self._last.clear()
         self._marked.clear()
+        self._unfinished = None
         self._begin(self._call("left", "reset", seed), self._call("right", "reset", seed))
 
     def _begin(self, left: WorldState, right: WorldState) -> None:
@@ -215,6 +218,8 @@ class Mirror:
     def run(self, steps: int) -> None:
         """Step a leader and bring the follower along.
 
+        A step that was broken off by the loss of a simulator is finished first, as one of them.
+
         Args:
             steps: How many steps of the leader.
 
@@ -227,6 +232,10 @@ class Mirror:
             )
         state = self._state(self._leader_side)
         for _ in range(steps):
+            if self._unfinished is not None:
+                state = self._unfinished
+                self.advance(state)
+                continue
             self._issued = {} if self.commands is None else self.commands(state)
             side = self._leader_side
             state = self._call(side, "step", self._side_commands(side))
@@ -253,11 +262,28 @@ class Mirror:
     def _follower_side(self) -> Side:
         return "left" if self.direction == "lead" else "right"
 
+    def resume(self) -> None:
+        """Take up each simulator that is lost from its own last whole state.
+
+        It is for a mirror whose policy is to stop then, and moves nothing: ``run`` goes on by
+        itself, and a leader that runs by itself is gone on with by giving ``advance`` the state
+        again in which the loss was noticed. Only the lost simulator is used, so that this may
+        run beside the thread of the other one.
+
+        Raises:
+            SimulatorError: One cannot be taken up.
+        """
+        sides: tuple[tuple[Side, Simulator], ...] = (("left", self.left), ("right", self.right))
+        for side, simulator in sides:
+            if isinstance(simulator, Resumable) and simulator.fault is not None:
+                self._take_up(side, simulator, simulator.fault)
+
     def advance(self, state: WorldState, *, most: int | None = None) -> None:
         """Bring the follower to a state of the leader. This is the one step of a mirror.
 
-        A state that comes again is counted and left; where the time went back, the follower
-        starts again; where the leader skipped steps, the follower makes up for them.
+        A state that comes again is counted and left, unless taking it in was broken off: then
+        it is finished. Where the time went back, the follower starts again; where the leader
+        skipped steps, the follower makes up for them.
 
         Args:
             state: The leader's new state.
@@ -266,10 +292,19 @@ class Mirror:
         Raises:
             MirrorError: What the policy calls an error. Nothing has been moved then.
         """
+        again, self._unfinished = self._unfinished is not None, state
+        self._take_in(state, most, again=again)
+        self._unfinished = None
+
+    def _take_in(self, state: WorldState, most: int | None, *, again: bool) -> None:
         numerator, denominator, leader_step = self._ratio
         count = round(state.header.stamp / leader_step)
         if count == self._count and self._count:
-            self.counts.repeated += 1
+            if again:
+                self._move(self._states["left"], self._states["right"])
+                self._watch()
+            else:
+                self.counts.repeated += 1
             return
         if count < self._count:
             self.counts.backwards += 1
@@ -327,15 +362,22 @@ class Mirror:
         while simulator.fault is not None and self._attempts < self.policy.resumptions:
             self._attempts += 1
             try:
-                found = simulator.resume(last)
-                if self._since[side]:
-                    simulator.write(self._since[side])
+                self._take_up(side, simulator, str(reason))
             except SimulatorError as again:
                 if simulator.fault is None:
                     raise
                 error = again
         if reason is None or simulator.fault is not None:
             raise error
+
+    def _take_up(self, side: Side, simulator: Resumable, reason: str) -> None:
+        """Have a lost simulator begin anew where it was, and tell of it."""
+        last = self._last.get(side)
+        if last is None:
+            raise MirrorError("the mirror has not been started")
+        found = simulator.resume(last)
+        if self._since[side]:
+            (self.left if side == "left" else self.right).write(self._since[side])
         moved = self._moved_on(side)
         exact = side == self._follower_side and same_state(last, found, moved=moved)
         if not exact:
@@ -506,6 +548,8 @@ class Mirror:
             return
         if self._moved:
             self._states[self._follower_side] = self._call(self._follower_side, "read")
+            if self._moved_on(self._leader_side):
+                self._states[self._leader_side] = self._call(self._leader_side, "read")
         here = {item.name: item for item in self._states["left"].objects}
         there = {item.name: item for item in self._states["right"].objects}
         pairs: dict[str, tuple[PlanarPose, PlanarPose]] = {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import omni.timeline
 import omni.usd
+from carb.eventdispatcher import get_eventdispatcher
 from carb.settings import get_settings
 from omni.physx import world
 
 FRAME_TIME = 1.0 / 60.0
+GLOBAL_EVENT_UPDATE = "omni.kit.app.update"
 
 
 class ExtensionManager:
@@ -43,6 +45,7 @@ class IApp:
                 world.step(dt)
             world.show()
         self.updates += 1
+        get_eventdispatcher().dispatch_event(GLOBAL_EVENT_UPDATE)
         for render in list(world.rendered):
             render()
 
