@@ -83,12 +83,10 @@ def stop() -> None:
 
 
 def pause() -> None:
-    """Pause the simulation and have it take effect at once."""
+    """Pause the simulation from the next frame on, which a step of physics may ask for too."""
     import omni.timeline
 
-    timeline = omni.timeline.get_timeline_interface()
-    timeline.pause()
-    timeline.commit()
+    omni.timeline.get_timeline_interface().pause()
 
 
 def play() -> None:

@@ -9,9 +9,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from irsim_isaac.errors import IrsimIsaacError, MirrorError, SimulatorError, StageError
 from irsim_isaac.kit.application import pause, play
@@ -44,8 +45,6 @@ __all__ = ["LiveMirror", "LiveState", "close_mirrors"]
 LiveState: TypeAlias = Literal["stopped", "running", "lost"]
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-
-_T = TypeVar("_T")
 
 _SUB_STEP = "1/60"
 _LOOK = 1.0
@@ -162,7 +161,9 @@ class LiveMirror:
         self._broken: WorldState | None = None
         self._missed: WorldState | None = None
         self._heard = 0.0
-        self._ending: list[threading.Thread] = []
+        self._in_step = False
+        # One thread for all that takes a while with IR-SIM: one thing after the other.
+        self._worker = ThreadPoolExecutor(1, "irsim_isaac mirror")
         self._tasks: set[asyncio.Task[None]] = set()
         _open_mirrors.add(self)
 
@@ -289,11 +290,14 @@ class LiveMirror:
         ``progress`` is called on another thread. Cancelling the task gives the start up.
         """
         plan = self._planned(direction, bindings)
+        making = self._worker.submit(self._prepared, plan, progress)
         try:
-            irsim = await self._elsewhere(
-                lambda: self._prepared(plan, progress), plan.given_up.set, _close_one
-            )
-            self._begin(plan, irsim, seed)
+            self._begin(plan, await asyncio.wrap_future(making), seed)
+        except asyncio.CancelledError:
+            plan.given_up.set()
+            plan.kept = True
+            self._worker.submit(_discard, making, plan.folder)
+            raise
         finally:
             self._end_plan(plan)
 
@@ -320,7 +324,7 @@ class LiveMirror:
     def stop(self) -> None:
         """End the mirror, IR-SIM's process and what was added to the stage.
 
-        The process is ended beside this thread; ``close`` waits for it.
+        The process is ended on another thread; ``close`` waits for it.
         """
         if self._plan is not None:
             self._plan.given_up.set()
@@ -331,10 +335,9 @@ class LiveMirror:
         for task in list(self._tasks):
             task.cancel()
         self._tasks.clear()
-        self.stop()
-        while self._ending:
-            self._ending.pop().join()
         self.on_change = None
+        self.stop()
+        self._worker.shutdown()
         _open_mirrors.discard(self)
 
     # -------------------------------------------------------------- being lost
@@ -350,17 +353,19 @@ class LiveMirror:
         """
         mirror = self._to_resume()
         try:
-            mirror.resume()
+            self._worker.submit(mirror.resume).result()
         except IrsimIsaacError as error:
             self._become("lost", _line(error))
             raise
+        finally:
+            self._say("")
         self._go_on(mirror)
 
     async def resume_async(self) -> None:
         """Resume as ``resume`` does, with the window going on while IR-SIM starts."""
         mirror = self._to_resume()
         try:
-            await self._elsewhere(mirror.resume, _nothing, _nothing_of)
+            await asyncio.wrap_future(self._worker.submit(mirror.resume))
         except IrsimIsaacError as error:
             if mirror is self._mirror and self._state == "lost":
                 self._become("lost", _line(error))
@@ -374,24 +379,20 @@ class LiveMirror:
             raise MirrorError(f"the mirror is {self._state}; one that has lost IR-SIM was expected")
         if self._busy:
             raise MirrorError(f"the mirror is busy {self._busy}")
-        if self._drive == "runs":
-            self._say("starting IR-SIM again")
+        self._say("starting IR-SIM again")
         return self._mirror
 
     def _go_on(self, mirror: Mirror) -> None:
         """Go on from where IR-SIM was lost, making up for what came since."""
         if mirror is not self._mirror or self._state != "lost":
             raise MirrorError("the mirror was stopped while IR-SIM was started again")
-        broken, self._broken = self._broken, None
-        missed, self._missed = self._missed, None
-        self._busy = ""
         self._become("running", "")
         try:
-            for state in (broken, missed):
-                if state is not None:
-                    mirror.advance(state)
+            while self._broken is not None:
+                mirror.advance(self._broken)
+                self._broken, self._missed = self._missed, None
         except IrsimIsaacError as error:
-            self._stumble(error, missed or broken)
+            self._stumble(error, self._broken)
             raise
         if self._drive == "runs":
             self._heard = time.monotonic()
@@ -487,7 +488,8 @@ class LiveMirror:
             mirror = self._mirrored(plan, irsim, isaac)
             mirror.start(seed)
         except BaseException:
-            irsim.close()
+            plan.kept = True
+            self._end_process(irsim, plan.folder)
             if isaac is not None:
                 isaac.close()
             raise
@@ -550,11 +552,14 @@ class LiveMirror:
             if self._state == "lost":
                 self._missed = state
             return
+        self._in_step = True
         try:
             self._take_in(state)
             self._heard = time.monotonic()
         except IrsimIsaacError as error:
             self._stumble(error, state)
+        finally:
+            self._in_step = False
 
     def _told(self, state: WorldState) -> Mapping[str, Twist]:
         """Return the commands for what comes next."""
@@ -584,6 +589,9 @@ class LiveMirror:
 
     def _look(self) -> None:
         """See whether IR-SIM and the live simulation are still there, while nothing moves."""
+        if self._state == "stopped":
+            self._release(self._error)
+            return
         now = time.monotonic()
         if self._state != "running" or now - self._heard < _LOOK:
             return
@@ -604,7 +612,8 @@ class LiveMirror:
             self._tell_error(line, {})
             self._release(line)
             return
-        self._broken, self._missed = state, None
+        if state is not self._broken:
+            self._broken, self._missed = state, None
         self._become("lost", line)
         if self._drive == "runs":
             pause()
@@ -643,7 +652,11 @@ class LiveMirror:
             self._release("the simulation was stopped")
 
     def _release(self, reason: str) -> None:
-        """Let go of both sides."""
+        """Let go of both sides; within a physics step, with the next update."""
+        if self._in_step:
+            # PhysX refuses that its callbacks be taken away while it calls them.
+            self._become("stopped", reason)
+            return
         while self._guards:
             self._guards.pop()()
         isaac, self._isaac = self._isaac, None
@@ -664,10 +677,7 @@ class LiveMirror:
             irsim.close()
             shutil.rmtree(folder, ignore_errors=True)
 
-        self._ending = [thread for thread in self._ending if thread.is_alive()]
-        thread = threading.Thread(target=end, name="irsim_isaac ends IR-SIM")
-        thread.start()
-        self._ending.append(thread)
+        self._worker.submit(end)
 
     # -------------------------------------------------------------- telling
 
@@ -689,35 +699,13 @@ class LiveMirror:
         if self.on_change is not None:
             self.on_change()
 
-    async def _elsewhere(
-        self, work: Callable[[], _T], give_up: Callable[[], None], let_go: Callable[[_T], None]
-    ) -> _T:
-        """Do something on another thread; when this task is cancelled, nothing is left of it."""
-        future = asyncio.get_running_loop().run_in_executor(None, work)
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            give_up()
-
-            def left(done: asyncio.Future[_T]) -> None:
-                if not done.cancelled() and done.exception() is None:
-                    let_go(done.result())
-
-            future.add_done_callback(left)
-            raise
-
 
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _close_one(irsim: RemoteSimulator) -> None:
-    irsim.close()
-
-
-def _nothing() -> None:
-    """Give nothing up."""
-
-
-def _nothing_of(_: None) -> None:
-    """Let nothing go."""
+def _discard(making: Future[RemoteSimulator], folder: Path) -> None:
+    """End what was started when nobody wanted it any more."""
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -42,7 +42,7 @@ def notify(
     message: str,
     *,
     warning: bool = False,
-    buttons: Mapping[str, Callable[[], None]] | None = None,
+    buttons: Mapping[str, Callable[[], object]] | None = None,
 ) -> None:
     """Show a line of text in the window.
 

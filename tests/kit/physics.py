@@ -62,6 +62,7 @@ class World:
         self.engine: PhysxEngine | None = None
         self.stage: Usd.Stage | None = None
         self.time = 0.0
+        self.stepping = False
         self.steps = 0
         self.shown: dict[str, BodyState] = {}
         self._read: dict[str, BodyState] | None = None
@@ -127,8 +128,12 @@ class World:
         self._read = None
         self.time += seconds
         self.steps += 1
-        for callback in list(self.step_callbacks.values()):
-            callback(seconds)
+        self.stepping = True
+        try:
+            for callback in list(self.step_callbacks.values()):
+                callback(seconds)
+        finally:
+            self.stepping = False
 
     def show(self) -> None:
         """Let the renderer see where the bodies are."""

@@ -18,7 +18,15 @@ def test_it_registers_its_actions_and_where_there_is_a_menu_one_entry(kit: Kit) 
     kit.enable()
     actions = kit.registered()["actions"]
     assert {action.extension_id for action in actions} == {"irsim_isaac"}
-    assert [action.id for action in actions] == ["map_stage", "install_packages"]
+    assert [action.id for action in actions] == [
+        "map_stage",
+        "install_packages",
+        "make_irsim_environment",
+        "cancel_irsim_environment",
+        "start_mirror",
+        "stop_mirror",
+        "resume_mirror",
+    ]
     if kit.window:
         (tools,) = kit.registered()["menus"]
         (robotics,) = tools
@@ -73,7 +81,7 @@ print([line for line in carb.lines if line[0] != "info"])
     ((level, text),) = eval(done.stdout)
     assert level == "warn"
     assert "python.sh -m pip install" in text or "python.bat -m pip install" in text
-    for name in ("shapely", "pydantic", "typer", "rich"):
+    for name in ("shapely", "pydantic", "typer", "rich", "pyzmq", "msgpack"):
         assert name in text
 
 
@@ -154,7 +162,7 @@ def test_nothing_is_installed_before_a_yes_and_then_what_is_missing(
         windowed.enable()
         shown = windowed.module("omni.kit.notification_manager").shown
         ((_, text, buttons),) = shown
-        assert f"{launcher} -m pip install 'shapely>=2.0' 'rich>=13.0'" in text
+        assert f"{launcher} -m pip install 'rich>=13.0' 'shapely>=2.0'" in text
         assert [button.text for button in buttons] == ["Install now", "Not now"]
         buttons[1].handler()
         await asyncio.sleep(0.05)
@@ -168,7 +176,7 @@ def test_nothing_is_installed_before_a_yes_and_then_what_is_missing(
 
     asyncio.run(run())
     called = (launcher.parent / "python.sh.called").read_text()
-    assert called == "-m pip install shapely>=2.0 rich>=13.0\n"
+    assert called == "-m pip install rich>=13.0 shapely>=2.0\n"
 
 
 def test_an_installation_that_fails_says_why(

@@ -59,6 +59,7 @@ class Timeline:
         self._wanted = TimelineEventType.STOP
 
     def commit(self) -> None:
+        assert not world.stepping, "the simulation cannot be changed within one of its steps"
         wanted, self._wanted = self._wanted, None
         if wanted is None or wanted is self._state:
             return

@@ -47,6 +47,7 @@ class SimulationManager:
     def deregister_callback(cls, callback_id: int) -> None:
         if callback_id not in world.step_callbacks:
             raise Exception(f"callback with id {callback_id} is not registered")
+        assert not world.stepping, "Subscription cannot be changed during the event call"
         del world.step_callbacks[callback_id]
 
     @classmethod

@@ -57,6 +57,7 @@ class SimulationManager:
         if uid not in world.step_callbacks:
             carb.log_warn(f"Unable to deregister callback with uid '{uid}'")
             return False
+        assert not world.stepping, "Subscription cannot be changed during the event call"
         del world.step_callbacks[uid]
         return True
 
