@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from irsim_isaac.cli.exit_codes import EXCEEDED
+from irsim_isaac.cli.options import StageFile
 
 if TYPE_CHECKING:
     from irsim_isaac.stage import MapCheck
@@ -27,7 +28,7 @@ def check(
         Path,
         typer.Argument(metavar="MAP", help="A map or a world, its YAML file or its folder."),
     ],
-    stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
+    stage: StageFile,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON.")
     ] = False,

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from irsim_isaac.cli.omissions import count_omissions, omission_rows
+from irsim_isaac.cli.options import (
+    Bounds,
+    HeightBand,
+    OutputFolder,
+    StageFile,
+    Surfaces,
+    WrittenAsJson,
+    check_choice,
+    read_place,
+)
 
 if TYPE_CHECKING:
     from irsim_isaac.map import Occupancy
@@ -21,12 +32,10 @@ def register(app: typer.Typer) -> None:
 
 
 def map_stage(
-    stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
+    stage: StageFile,
+    output: OutputFolder,
     resolution: Annotated[float, typer.Option(help="The side of a cell [m].")] = 0.05,
-    height: Annotated[
-        tuple[float, float], typer.Option(help="The height band above the floor [m].")
-    ] = (0.1, 0.62),
+    height: HeightBand = (0.1, 0.62),
     lidar_height: Annotated[
         float | None,
         typer.Option(help="Map what a lidar at this height above the floor sees [m], no band."),
@@ -35,13 +44,8 @@ def map_stage(
         list[float] | None,
         typer.Option(help="The height of the floor [m]; given again, one map a floor."),
     ] = None,
-    bounds: Annotated[
-        tuple[float, float, float, float] | None,
-        typer.Option(help="x_min y_min x_max y_max [m]."),
-    ] = None,
-    geometry: Annotated[
-        str, typer.Option(help="Which surfaces count: visual, collision or both.")
-    ] = "visual",
+    bounds: Bounds = None,
+    geometry: Surfaces = "visual",
     solid: Annotated[
         str, typer.Option(help="The inside of closed meshes: unknown or occupied.")
     ] = "unknown",
@@ -81,19 +85,17 @@ def map_stage(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a stage with missing references.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print what was written as JSON.")
-    ] = False,
+    json_output: WrittenAsJson = False,
 ) -> None:
     """Write a stage as an occupancy map: map.yaml and map.png, as ROS reads them."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.files import writing_directory
     from irsim_isaac.stage import build_floors, open_stage
 
-    _check("--geometry", geometry, ("visual", "collision", "both"))
-    _check("--solid", solid, ("unknown", "occupied"))
+    check_choice("--geometry", geometry, ("visual", "collision", "both"))
+    check_choice("--solid", solid, ("unknown", "occupied"))
     if up_axis is not None:
-        _check("--up-axis", up_axis, ("Y", "Z"))
+        check_choice("--up-axis", up_axis, ("Y", "Z"))
     opened = open_stage(
         stage,
         meters_per_unit=meters_per_unit,
@@ -114,7 +116,7 @@ def map_stage(
             geometry=geometry,
             mode="band" if lidar_height is None else "lidar",
             solid=solid,
-            seeds=[_split_point(text) for text in seed or ()],
+            seeds=[read_place("--seed", text) for text in seed or ()],
             root=root,
             include=include or (),
             exclude=exclude or (),
@@ -137,24 +139,11 @@ def map_stage(
             _tell(summary)
 
 
-def _check(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise typer.BadParameter(f"{option} is '{value}', expected {' or '.join(choices)}")
-
-
 def _split_variant(text: str) -> tuple[str, str]:
     place, equals, name = text.partition("=")
     if not equals or ":" not in place:
         raise typer.BadParameter(f"--variant is '{text}', '/prim/path:set=name' was expected")
     return place, name
-
-
-def _split_point(text: str) -> tuple[float, float]:
-    try:
-        x, y = (float(part) for part in text.split(","))
-    except ValueError as error:
-        raise typer.BadParameter(f"--seed is '{text}', 'x,y' in metres was expected") from error
-    return x, y
 
 
 def _summary(occupancy: Occupancy, path: Path) -> dict[str, Any]:
@@ -167,10 +156,7 @@ def _summary(occupancy: Occupancy, path: Path) -> dict[str, Any]:
         "occupied": int((occupancy.cells == 100).sum()),
         "free": int((occupancy.cells == 0).sum()),
         "unknown": int((occupancy.cells == -1).sum()),
-        "omissions": [
-            {"where": entry.where, "kind": entry.kind, "reason": entry.reason}
-            for entry in occupancy.report.omissions
-        ],
+        "omissions": omission_rows(occupancy.report),
         "warnings": list(occupancy.report.warnings),
     }
 
@@ -182,8 +168,4 @@ def _tell(summary: dict[str, Any]) -> None:
         f"{summary['map']}: {nx} x {ny} cells of {summary['resolution']:g} m from ({x:g}, {y:g}), "
         f"{summary['occupied']} occupied, {summary['free']} free, {summary['unknown']} unknown"
     )
-    for warning in summary["warnings"]:
-        typer.echo(f"warning: {warning}")
-    counts = Counter(omission["kind"] for omission in summary["omissions"])
-    for kind, count in sorted(counts.items()):
-        typer.echo(f"left out: {count} ({kind}); --json names them")
+    count_omissions(summary)

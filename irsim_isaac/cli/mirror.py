@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from irsim_isaac.cli.exit_codes import EXCEEDED
+from irsim_isaac.cli.options import LeftSimulator, RightSimulator, ScenarioName
 from irsim_isaac.cli.progress import drawn_progress
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def mirror(
-    scenario: Annotated[str, typer.Argument(help="A scenario: a YAML file, or a bundled name.")],
+    scenario: ScenarioName,
     direction: Annotated[
         str | None,
         typer.Option(
@@ -39,12 +40,8 @@ def mirror(
             "both; in place of the scenario's."
         ),
     ] = None,
-    left: Annotated[
-        str | None, typer.Option(help="The left simulator, in place of the scenario's.")
-    ] = None,
-    right: Annotated[
-        str | None, typer.Option(help="The right simulator, in place of the scenario's.")
-    ] = None,
+    left: LeftSimulator = None,
+    right: RightSimulator = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="How many steps, in place of the scenario's.")
     ] = None,

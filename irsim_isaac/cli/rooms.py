@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from irsim_isaac.cli.options import StageFile
+
 if TYPE_CHECKING:
     from irsim_isaac.msg.interactive_world import WorldModel
     from irsim_isaac.stage import ItemRelation
@@ -21,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rooms(
-    stage: Annotated[Path, typer.Argument(help="The stage, a USD file.")],
+    stage: StageFile,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="A .png picture, a .yaml world or a .usda layer."),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from irsim_isaac.cli.options import check_choice, read_place
+
 if TYPE_CHECKING:
     from irsim_isaac.stage.world import World
 
@@ -44,9 +46,8 @@ def show(
 
     if output.suffix.lower() != ".png":
         raise typer.BadParameter(f"-o is '{output}', a .png file was expected")
-    if mode not in ("band", "lidar"):
-        raise typer.BadParameter(f"--mode is '{mode}', expected band or lidar")
-    places = [_place(text) for text in seed or ()]
+    check_choice("--mode", mode, ("band", "lidar"))
+    places = [read_place("--seed", text) for text in seed or ()]
     if source.suffix.lower() in _STAGES:
         world = _stage_world(source, mode, height, resolution if grid else None)
     else:
@@ -55,14 +56,6 @@ def show(
     with writing(output) as temporary:
         picture.save(temporary, format="PNG")
     typer.echo(f"{output}: {picture.width} x {picture.height} pixels")
-
-
-def _place(text: str) -> tuple[float, float]:
-    try:
-        x, y = (float(value) for value in text.split(","))
-    except ValueError as error:
-        raise typer.BadParameter(f"--seed is '{text}', two numbers 'x,y' were expected") from error
-    return x, y
 
 
 def _stage_world(

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from irsim_isaac.cli.omissions import omission_rows
+from irsim_isaac.cli.options import WrittenAsJson
+
 if TYPE_CHECKING:
     from irsim_isaac.stage.world import World
 
@@ -29,9 +32,7 @@ def stage(
         float, typer.Option(help="The height of obstacles that say nothing of theirs [m].")
     ] = 1.0,
     seed: Annotated[int | None, typer.Option(help="For what the world scatters at random.")] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print what was written as JSON.")
-    ] = False,
+    json_output: WrittenAsJson = False,
 ) -> None:
     """Raise a world of IR-SIM, or a map, to a USD stage with colliders, robots and labels."""
     from irsim_isaac.files import writing
@@ -43,10 +44,7 @@ def stage(
     made = world_to_stage(read, obstacle_height=height)
     with writing(output) as temporary:
         made.GetRootLayer().Export(str(temporary))
-    omissions = [
-        {"where": entry.where, "kind": entry.kind, "reason": entry.reason}
-        for entry in read.report.omissions
-    ]
+    omissions = omission_rows(read.report)
     if json_output:
         summary = {
             "stage": str(output),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from irsim_isaac.cli.exit_codes import EXCEEDED
+from irsim_isaac.cli.options import LeftSimulator, OutputFolder, RightSimulator, ScenarioName
 from irsim_isaac.cli.progress import drawn_progress
 
 if TYPE_CHECKING:
@@ -23,14 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(
-    scenario: Annotated[str, typer.Argument(help="A scenario: a YAML file, or a bundled name.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
-    left: Annotated[
-        str | None, typer.Option(help="The left simulator, in place of the scenario's.")
-    ] = None,
-    right: Annotated[
-        str | None, typer.Option(help="The right simulator, in place of the scenario's.")
-    ] = None,
+    scenario: ScenarioName,
+    output: OutputFolder,
+    left: LeftSimulator = None,
+    right: RightSimulator = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Drive two simulators through a scenario and report where they disagree."""

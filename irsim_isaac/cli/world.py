@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from irsim_isaac.cli.omissions import count_omissions, omission_rows
+from irsim_isaac.cli.options import (
+    Bounds,
+    HeightBand,
+    OutputFolder,
+    Surfaces,
+    WrittenAsJson,
+    check_choice,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def world(
     stage: Annotated[Path, typer.Argument(help="The stage, a USD file; or a map of ROS, YAML.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
+    output: OutputFolder,
     robot: Annotated[
         str | None,
         typer.Option(help="A robot's name or file, in place of what the stage's starts say."),
@@ -40,20 +50,13 @@ def world(
     mode: Annotated[
         str, typer.Option(help="What is an obstacle: all in the height band, or what a lidar sees.")
     ] = "band",
-    height: Annotated[
-        tuple[float, float], typer.Option(help="The height band above the floor [m].")
-    ] = (0.1, 0.62),
+    height: HeightBand = (0.1, 0.62),
     lidar_height: Annotated[
         float | None, typer.Option(help="The lidar's plane above the floor [m].")
     ] = None,
     floor: Annotated[float, typer.Option(help="The height of the floor [m].")] = 0.0,
-    bounds: Annotated[
-        tuple[float, float, float, float] | None,
-        typer.Option(help="x_min y_min x_max y_max [m]."),
-    ] = None,
-    geometry: Annotated[
-        str, typer.Option(help="Which surfaces count: visual, collision or both.")
-    ] = "visual",
+    bounds: Bounds = None,
+    geometry: Surfaces = "visual",
     tolerance: Annotated[
         float, typer.Option(help="How far simplified outlines may be off [m].")
     ] = 0.005,
@@ -70,9 +73,7 @@ def world(
     wrapped: Annotated[
         bool, typer.Option(help="Put all under the key 'irsim', for a file that others share.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print what was written as JSON.")
-    ] = False,
+    json_output: WrittenAsJson = False,
 ) -> None:
     """Write a stage, or a map, as an IR-SIM world: obstacles, robots and their lidars."""
     from irsim_isaac.cli.progress import drawn_progress
@@ -81,14 +82,10 @@ def world(
     from irsim_isaac.stage.opening import open_stage
     from irsim_isaac.stage.world import build_world, map_world
 
-    for name, value, choices in (
-        ("--obstacles", obstacles, ("polygons", "map", "both")),
-        ("--mode", mode, ("band", "lidar")),
-        ("--geometry", geometry, ("visual", "collision", "both")),
-        ("--unknown", unknown, ("free", "occupied", "keep")),
-    ):
-        if value not in choices:
-            raise typer.BadParameter(f"{name} is '{value}', expected {' or '.join(choices)}")
+    check_choice("--obstacles", obstacles, ("polygons", "map", "both"))
+    check_choice("--mode", mode, ("band", "lidar"))
+    check_choice("--geometry", geometry, ("visual", "collision", "both"))
+    check_choice("--unknown", unknown, ("free", "occupied", "keep"))
     if stage.suffix in (".yaml", ".yml"):
         with warnings.catch_warnings():
             # The report has them too, and is told below.
@@ -169,10 +166,7 @@ def _summary(made: World, path: Path) -> dict[str, Any]:
             len(ring) for item in made.obstacles for ring in (*item.polygons, *item.lines)
         ),
         "robots": [spec.name for spec in made.robots],
-        "omissions": [
-            {"where": entry.where, "kind": entry.kind, "reason": entry.reason}
-            for entry in made.report.omissions
-        ],
+        "omissions": omission_rows(made.report),
         "warnings": list(made.report.warnings),
     }
 
@@ -183,10 +177,4 @@ def _tell(summary: dict[str, Any]) -> None:
         f"{summary['obstacles']} obstacles with {summary['vertices']} vertices, "
         f"{len(summary['moving'])} of them moving, {len(summary['robots'])} robots"
     )
-    for warning in summary["warnings"]:
-        typer.echo(f"warning: {warning}")
-    kinds: dict[str, int] = {}
-    for omission in summary["omissions"]:
-        kinds[omission["kind"]] = kinds.get(omission["kind"], 0) + 1
-    for kind, count in sorted(kinds.items()):
-        typer.echo(f"left out: {count} ({kind}); --json names them")
+    count_omissions(summary)

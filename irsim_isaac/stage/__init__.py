@@ -5,11 +5,11 @@ from irsim_isaac.stage.floors import build_floors
 from irsim_isaac.stage.geometry import Geometry, Part, read_geometry
 from irsim_isaac.stage.labels import add_labels, labels
 from irsim_isaac.stage.lidar import lidar_profile
-from irsim_isaac.stage.map_check import MapCheck, check_map, stage_overrides
+from irsim_isaac.stage.map_check import MapCheck, check_map
 from irsim_isaac.stage.metrics import MetricDifference, fix_metrics, metric_differences
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
-from irsim_isaac.stage.opening import open_stage
+from irsim_isaac.stage.opening import open_stage, stage_overrides
 from irsim_isaac.stage.picture import draw_world
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.robot_files import load_robot, robot_names

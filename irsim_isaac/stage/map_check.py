@@ -10,9 +10,10 @@ import numpy as np
 from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.stage.geometry import Progress
+from irsim_isaac.stage.occupancy import build_occupancy
 from irsim_isaac.stage.usd import Usd
 
-__all__ = ["MapCheck", "check_map", "stage_overrides"]
+__all__ = ["MapCheck", "check_map"]
 
 _BUILDING = (
     "resolution", "height", "floor", "bounds", "geometry", "mode", "solid", "seeds", "root",
@@ -46,31 +47,6 @@ class MapCheck:
         return self.same_stage and self.changed_cells == 0
 
 
-def stage_overrides(stage: Usd.Stage) -> dict[str, object]:
-    """Return what ``open_stage`` was told beside the file, as keywords for it."""
-    layer = stage.GetSessionLayer()
-    root = layer.pseudoRoot
-    found: dict[str, object] = {}
-    if root.HasInfo("metersPerUnit"):
-        found["meters_per_unit"] = float(root.GetInfo("metersPerUnit"))
-    if root.HasInfo("upAxis"):
-        found["up_axis"] = str(root.GetInfo("upAxis"))
-    variants: dict[str, str] = {}
-    fixed = False
-    stack = list(root.nameChildren)
-    while stack:
-        spec = stack.pop()
-        for name, choice in dict(spec.variantSelections).items():
-            variants[f"{spec.path}:{name}"] = str(choice)
-        fixed = fixed or any("unitsResolve" in prop.name for prop in spec.properties)
-        stack.extend(spec.nameChildren)
-    if variants:
-        found["variants"] = dict(sorted(variants.items()))
-    if fixed:
-        found["fix_units"] = True
-    return found
-
-
 def check_map(
     occupancy: Occupancy, stage: Usd.Stage, *, progress: Progress | None = None
 ) -> MapCheck:
@@ -87,8 +63,6 @@ def check_map(
     Raises:
         StageError: The map does not say from what it was made.
     """
-    from irsim_isaac.stage.occupancy import build_occupancy
-
     parameters = occupancy.report.parameters
     recorded = parameters.get("digest")
     if not isinstance(recorded, str):

@@ -16,7 +16,7 @@ from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.map.limits import CELL_LIMIT
 from irsim_isaac.map.reachability import reachable_cells
 from irsim_isaac.stage.geometry import Geometry, Part, Progress, Source, read_geometry
-from irsim_isaac.stage.map_check import stage_overrides
+from irsim_isaac.stage.opening import stage_overrides
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.rasterization import CLOSED, FILLED, SHEET, rasterize
 from irsim_isaac.stage.usd import Usd

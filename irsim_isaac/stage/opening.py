@@ -12,7 +12,7 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.stage.metrics import fix_metrics
 from irsim_isaac.stage.usd import Sdf, Tf, Usd, UsdGeom, UsdUtils
 
-__all__ = ["open_stage"]
+__all__ = ["open_stage", "stage_overrides"]
 
 
 def open_stage(
@@ -74,6 +74,31 @@ def open_stage(
     if strict and (errors := stage.GetCompositionErrors()):
         raise StageError(f"{name}: {_one_line(errors[0])} (one of {len(errors)})")
     return stage
+
+
+def stage_overrides(stage: Usd.Stage) -> dict[str, object]:
+    """Return what ``open_stage`` was told beside the file, as keywords for it."""
+    layer = stage.GetSessionLayer()
+    root = layer.pseudoRoot
+    found: dict[str, object] = {}
+    if root.HasInfo("metersPerUnit"):
+        found["meters_per_unit"] = float(root.GetInfo("metersPerUnit"))
+    if root.HasInfo("upAxis"):
+        found["up_axis"] = str(root.GetInfo("upAxis"))
+    variants: dict[str, str] = {}
+    fixed = False
+    stack = list(root.nameChildren)
+    while stack:
+        spec = stack.pop()
+        for name, choice in dict(spec.variantSelections).items():
+            variants[f"{spec.path}:{name}"] = str(choice)
+        fixed = fixed or any("unitsResolve" in prop.name for prop in spec.properties)
+        stack.extend(spec.nameChildren)
+    if variants:
+        found["variants"] = dict(sorted(variants.items()))
+    if fixed:
+        found["fix_units"] = True
+    return found
 
 
 def _override_units(

@@ -20,10 +20,10 @@ from irsim_isaac.files import write_bytes, write_text
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
-from irsim_isaac.stage.map_check import stage_overrides
 from irsim_isaac.stage.names import BOUNDS_ATTRIBUTE
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, merged_obstacles, read_obstacles
 from irsim_isaac.stage.occupancy import build_occupancy
+from irsim_isaac.stage.opening import stage_overrides
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
 from irsim_isaac.stage.usd import Usd
