@@ -157,6 +157,7 @@ class Store:
         self._url = url
         self._clock = clock
         self._current = local()
+        self._closed = False
         self._engine = engine_of(url, timeout)
         self._tables: dict[str, Any] = {}
         try:
@@ -198,8 +199,13 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({self._url.set(query={}).render_as_string(hide_password=True)!r})"
 
+    def disconnect(self) -> None:
+        """Close all connections; what is asked next opens new ones."""
+        self._engine.dispose()
+
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; everything asked afterwards is an error, closing again is none."""
+        self._closed = True
         self._engine.dispose()
 
     def __enter__(self) -> Store:
@@ -221,6 +227,8 @@ class Store:
         if inner is not None:
             yield inner
             return
+        if self._closed:
+            raise StoreError(f"{self!r}: it is closed")
         sa = sqlalchemy()
         first: BaseException | None = None
         try:

@@ -226,7 +226,7 @@ def test_a_full_disk_keeps_what_was_there(narrow):
             store.add_observation(Observation("Table", f"early {index}"))
         early = store.observations()
         # The limits are those of connections made later.
-        store.close()
+        store.disconnect()
         narrow.fill(store)
         full = "is full|disk is full|No space left|wrote only"
         with pytest.raises(StoreError, match=full), store.transaction():
@@ -391,3 +391,15 @@ def test_what_is_no_model_is_refused(tmp_path, value):
         store._insert("iwmodels", condition_id=condition(store), value=value)
         with pytest.raises(StoreError, match="models of condition 1"):
             store.load_models(1)
+
+
+def test_a_closed_store_refuses_and_a_disconnected_one_connects_again(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.add_observation(Observation("Table", "cup"))
+    store.disconnect()
+    assert len(store.observations()) == 1
+    store.close()
+    store.close()
+    for ask in (store.observations, store.studies, lambda: store.set_removed([1])):
+        with pytest.raises(StoreError, match="it is closed"):
+            ask()
