@@ -235,7 +235,7 @@ def test_a_full_disk_keeps_what_was_there(narrow):
                 store.add_observation(Observation("Table" + "☕" * 200, "late" * 50))
         # MariaDB's server does not outlive a full disk: it is the disk that is mended first.
         narrow.free()
-        store.close()
+        store.disconnect()
         assert store.observations(removed=None) == early
         assert store.load_models(number) == models(1.0)
     with Store(narrow.url) as store:
@@ -250,7 +250,7 @@ def test_models_that_do_not_fit_leave_the_old_ones(tmp_path):
     with Store(str(tmp_path / "store.db")) as store:
         number = condition(store)
         store.save_models(number, models(1.0))
-        store.close()
+        store.disconnect()
         limit_pages(store)
         with pytest.raises(StoreError, match="full"):
             store.save_models(number, TaskModels(models(2.0).models * 5000))
