@@ -14,7 +14,7 @@ from irsim_isaac.errors import ScanError, SimulatorError
 from irsim_isaac.kit.events import on_stage
 from irsim_isaac.kit.layer import OwnLayer
 from irsim_isaac.kit.mapping import open_stage
-from irsim_isaac.kit.versions import Frames, IsaacSim, isaac_sim
+from irsim_isaac.kit.versions import Frames, FrameSource, IsaacSim, isaac_sim
 from irsim_isaac.lidar import GenericModelOutput, LidarProfile, ScanAssembler
 from irsim_isaac.msg import Header, LaserScan
 from irsim_isaac.robot import LidarMount
@@ -46,6 +46,7 @@ class LidarCounts:
         bad: How many frames were no GenericModelOutput, as the first ones after play may be.
         empty: How many frames held no element.
         repeated: How many frames were the one before again.
+        dropped: How many frames were let go of because too many were waiting.
         scans: How many scans came of them.
         last_error: Why the last bad frame was bad; empty where none was.
     """
@@ -55,6 +56,7 @@ class LidarCounts:
     bad: int = 0
     empty: int = 0
     repeated: int = 0
+    dropped: int = 0
     scans: int = 0
     last_error: str = ""
 
@@ -70,6 +72,8 @@ class RtxLidar:
         isaac: The interface to this Isaac Sim; found by itself where None.
         frame_id: The frame of the scans; empty for ``{name of the prim}``.
         mount: Where it sits on its robot, for ``reveal``.
+        source: How it is read: ``"writer"`` is given every frame, which costs memory between
+            two polls; the others have the last one alone.
         assembling: What ``ScanAssembler`` takes besides.
 
     Raises:
@@ -84,17 +88,25 @@ class RtxLidar:
         isaac: IsaacSim | None = None,
         frame_id: str = "",
         mount: LidarMount | None = None,
+        source: FrameSource = "auto",
         assembling: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._path = path
         self._isaac = isaac_sim() if isaac is None else isaac
         self._frame_id = frame_id or path.rsplit("/", 1)[-1]
+        if source not in ("auto", "sensor", "annotator", "writer"):
+            raise SimulatorError(
+                f"lidar {path}: source is {source!r}; 'auto', 'sensor', 'annotator' or 'writer' "
+                "was expected"
+            )
         self._mount = mount
+        self._source: FrameSource = source
         self._assembling = dict(assembling)
         self._frames: Frames | None = None
         self._layer: OwnLayer | None = None
         self._scan: LaserScan | None = None
         self._polls = self._missing = self._bad = 0
+        self._dropped_before = 0
         self._last_error = ""
         self._attach()
         _open_lidars.add(self)
@@ -119,6 +131,7 @@ class RtxLidar:
             bad=self._bad,
             empty=self._assembler.empty_frames,
             repeated=self._assembler.duplicate_frames,
+            dropped=self._dropped_before + (self._frames.dropped if self._frames else 0),
             scans=self._assembler.scans,
             last_error=self._last_error,
         )
@@ -144,10 +157,10 @@ class RtxLidar:
         )
 
     def poll(self) -> LaserScan | None:
-        """Take up the frame that the lidar has now.
+        """Take up the frame that the lidar has now, or all that a writer has been given.
 
         Returns:
-            The scan that it completed, or None where it completed none.
+            The last scan that was completed, or None where none was.
 
         Raises:
             SimulatorError: The lidar is closed, or the stage has no such prim any longer.
@@ -155,21 +168,20 @@ class RtxLidar:
         if self._frames is None:
             raise SimulatorError(f"lidar {self._path}: it is closed, or its stage is")
         self._polls += 1
-        data = self._frames.read()
-        if data is None:
+        frames = self._frames.read()
+        if not frames:
             self._missing += 1
-            return None
-        try:
-            # Isaac Sim writes its next frame into the same memory.
-            scans = self._assembler.push(GenericModelOutput.from_buffer(np.array(data)))
-        except ScanError as error:
-            self._bad += 1
-            self._last_error = str(error)
-            return None
-        if not scans:
-            return None
-        self._scan = scans[-1]
-        return self._scan
+        completed = None
+        for data in frames:
+            try:
+                scans = self._assembler.push(GenericModelOutput.from_buffer(data))
+            except ScanError as error:
+                self._bad += 1
+                self._last_error = str(error)
+                continue
+            if scans:
+                completed = self._scan = scans[-1]
+        return completed
 
     def reveal(self, fog_map: FogMap, pose: tuple[float, float, float]) -> bool:
         """Reveal on a fog map what the last scan has seen.
@@ -211,12 +223,13 @@ class RtxLidar:
         )
         self._layer = OwnLayer(stage)
         with self._layer.editing():
-            self._frames = self._isaac.frames(self._path)
+            self._frames = self._isaac.frames(self._path, self._source)
         self._scan = None
 
     def _detach(self) -> None:
         if self._frames is not None:
             self._frames.close()
+            self._dropped_before += self._frames.dropped
             self._frames = None
         if self._layer is not None:
             self._layer.remove()

@@ -33,12 +33,18 @@ class LidarOutput:
         self._profile: LidarProfile | None = None
         self._caster: RayCaster | None = None
         self._frame: bytes | None = None
+        self.memory = np.zeros(1_000_000, dtype=np.uint8)
         self._rendered = 0
         self._turns = -1
 
     def as_numpy(self) -> np.ndarray[Any, Any]:
-        """Return the last frame as the annotator gives it; of no length before the first."""
-        return np.frombuffer(self._frame or b"", dtype=np.uint8)
+        """Return the last frame as the annotator gives it; of no length before the first.
+
+        Every frame is written into the same memory.
+        """
+        frame = self._frame or b""
+        self.memory[: len(frame)] = np.frombuffer(frame, dtype=np.uint8)
+        return self.memory[: len(frame)]
 
     def render(self) -> None:
         """Make the frame of this update."""

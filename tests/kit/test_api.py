@@ -73,6 +73,11 @@ class Walker(ast.NodeVisitor):
                 self._uses.names.add((module, alias.name))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        # What is derived from something foreign has its methods.
+        for base in node.bases:
+            found = self._resolve(base)
+            if found:
+                self._scopes[-1][node.name] = found
         before, self._own = self._own, {}
         # What the methods keep on the object is known to all of them.
         for _ in range(2):

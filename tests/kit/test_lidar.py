@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
+import sys
 from typing import Any
 
 import numpy as np
@@ -99,37 +99,87 @@ def test_first_frames_that_are_missing_empty_or_bad_are_counted(headless: Kit, s
     assert counts.repeated == 21 - 2 - 1 - 3
 
 
-class OneMemory:
-    """An Isaac Sim whose lidar writes every frame into the same memory."""
-
-    def __init__(self, isaac: Any) -> None:
-        self._isaac = isaac
-        self.memory = np.zeros(1_000_000, dtype=np.uint8)
-
-    def frames(self, path: str) -> OneMemory:
-        self._frames = self._isaac.frames(path)
-        return self
-
-    def read(self) -> np.ndarray | None:
-        data = self._frames.read()
-        if data is None:
-            return None
-        self.memory[: len(data)] = data
-        return self.memory[: len(data)]
-
-    def close(self) -> None:
-        self._frames.close()
+SOURCES = ["sensor", "annotator", "writer"]
 
 
-def test_the_scan_outlives_the_memory_it_came_from(headless: Kit, stage: Any) -> None:
-    isaac = OneMemory(headless.module("irsim_isaac.kit.versions").isaac_sim())
-    lidar = headless.module("irsim_isaac.kit.lidar").RtxLidar(lidar_path(stage), isaac=isaac)
+def reading(kit: Kit, stage: Any, source: str, **options: Any) -> Any:
+    """Return a lidar that is read in one way, where this Isaac Sim has it."""
+    lidar = kit.module("irsim_isaac.kit.lidar").RtxLidar
+    if source == "sensor" and kit.release == "5_1":
+        with pytest.raises(SimulatorError, match=r"5\.1\.0 has no sensor to read a lidar by"):
+            lidar(lidar_path(stage), source=source)
+        assert kit.registered()["render products"] == []
+        pytest.skip("5.1 has no sensor")
+    return lidar(lidar_path(stage), source=source, **options)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_scan_outlives_the_memory_it_came_from(headless: Kit, stage: Any, source: str) -> None:
+    lidar = reading(headless, stage, source)
     play(headless)
     scan = run(headless, lidar, 20)[-1]
     before = np.array(scan.ranges)
-    isaac.memory[:] = 255
+    (product,) = headless.module("omni.replicator.core").products.values()
+    product.output.memory[:] = 255
     assert np.array_equal(np.array(scan.ranges), before, equal_nan=True)
     assert np.isfinite(before).any()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_way_to_read_gives_the_same_scans(headless: Kit, stage: Any, source: str) -> None:
+    lidar = reading(headless, stage, source)
+    other = headless.module("irsim_isaac.kit.lidar").RtxLidar(lidar_path(stage))
+    play(headless)
+    found, expected = [], []
+    for _ in range(30):
+        found += run(headless, lidar, 1)
+        expected += [scan] if (scan := other.poll()) is not None else []
+    assert len(expected) >= 4
+    assert [scan.to_dict() for scan in found] == [scan.to_dict() for scan in expected]
+    assert (lidar.counts.missing, lidar.counts.bad) == (1, 1)
+    lidar.close()
+    other.close()
+    assert headless.registered()["annotators"] == []
+    assert headless.registered()["render products"] == []
+    assert headless.log == []
+
+
+def test_a_writer_misses_no_frame_however_seldom_it_is_read(headless: Kit, stage: Any) -> None:
+    module = headless.module("irsim_isaac.kit.lidar")
+    often, seldom = (module.RtxLidar(lidar_path(stage), source="writer") for _ in range(2))
+    annotated = module.RtxLidar(lidar_path(stage), source="annotator")
+    play(headless)
+    app = headless.module("omni.kit.app").get_app()
+    for _ in range(60):
+        app.update()
+        often.poll()
+    scan = seldom.poll()
+    annotated.poll()
+    assert seldom.counts.scans == often.counts.scans >= 9
+    assert scan.to_dict() == often.scan.to_dict()
+    assert annotated.counts.scans == 1
+    assert seldom.counts.dropped == 0
+
+
+def test_frames_that_wait_too_long_are_counted(headless: Kit, stage: Any) -> None:
+    lidar = reading(headless, stage, "writer")
+    play(headless)
+    app = headless.module("omni.kit.app").get_app()
+    for _ in range(80):
+        app.update()
+    # The first frame is empty, and 64 wait at most.
+    assert lidar.counts.dropped == 80 - 1 - 64
+    lidar.poll()
+    assert lidar.counts.dropped == 80 - 1 - 64
+    assert lidar.counts.scans + lidar.counts.repeated + lidar.counts.bad == 64
+    headless.module("omni.usd").get_context().close_stage()
+    assert lidar.counts.dropped == 80 - 1 - 64
+
+
+def test_there_are_three_ways_to_read(headless: Kit, stage: Any) -> None:
+    lidar = headless.module("irsim_isaac.kit.lidar").RtxLidar
+    with pytest.raises(SimulatorError, match="source is 'camera'; 'auto', 'sensor', 'annotator'"):
+        lidar(lidar_path(stage), source="camera")
 
 
 def test_a_fog_map_clears_where_the_lidar_looks(headless: Kit, stage: Any) -> None:
@@ -198,11 +248,21 @@ def test_an_address_is_read_for_as_long_as_the_buffer_says() -> None:
     assert as_bytes({"data": np.zeros(0, np.uint8)}) is None
 
 
+@pytest.mark.parametrize("source", ["annotator", "writer"])
 def test_output_on_the_gpu_is_refused_with_the_setting_to_change(
-    tmp_path: Path, headless: Kit, stage: Any
+    headless: Kit, stage: Any, source: str
 ) -> None:
     name = "/app/sensors/nv/lidar/outputBufferOnGPU"
     headless.module("carb.settings").get_settings().set(name, True)
-    frames = headless.module("irsim_isaac.kit.versions.generic_model_output").ReplicatorFrames
     with pytest.raises(SimulatorError, match=f"set {name} to false"):
-        frames(lidar_path(stage))
+        headless.module("irsim_isaac.kit.lidar").RtxLidar(lidar_path(stage), source=source)
+
+
+@pytest.mark.parametrize("source", ["auto", "annotator", "writer"])
+def test_without_replicator_what_is_needed_is_named(
+    headless: Kit, stage: Any, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("omni.replicator.core", "isaacsim.sensors.experimental.rtx"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SimulatorError, match=r"omni\.replicator\.core, which is not enabled"):
+        headless.module("irsim_isaac.kit.lidar").RtxLidar(lidar_path(stage), source=source)

@@ -7,6 +7,7 @@ from irsim_isaac.kit.versions.interface import (
     Articulation,
     Bodies,
     Frames,
+    FrameSource,
     IsaacSim,
     TimelineEvent,
     Undo,
@@ -15,6 +16,7 @@ from irsim_isaac.kit.versions.interface import (
 __all__ = [
     "Articulation",
     "Bodies",
+    "FrameSource",
     "Frames",
     "IsaacSim",
     "TimelineEvent",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 __all__ = [
     "Articulation",
     "Bodies",
+    "FrameSource",
     "Frames",
     "IsaacSim",
     "JointAttribute",
@@ -31,6 +32,13 @@ Undo: TypeAlias = "Callable[[], None]"
 TimelineEvent: TypeAlias = Literal["play", "pause", "stop"]
 
 JointAttribute: TypeAlias = Literal["position", "velocity", "position_target", "velocity_target"]
+
+
+FrameSource: TypeAlias = Literal["auto", "sensor", "annotator", "writer"]
+"""How a lidar is read: by its sensor (6.x), by an annotator, or by a writer, which misses no frame.
+
+``"auto"`` is the sensor where there is one, else the annotator.
+"""
 
 
 class Bodies(Protocol):
@@ -84,10 +92,16 @@ class Articulation(Protocol):
 class Frames(Protocol):
     """What a lidar sends out, frame by frame."""
 
-    def read(self) -> npt.NDArray[np.uint8] | None:
-        """Return the bytes of the last GenericModelOutput, or None where there is none yet.
+    @property
+    def dropped(self) -> int:
+        """How many frames were let go of because too many were waiting."""
+        ...
 
-        They belong to Isaac Sim and may change with its next frame.
+    def read(self) -> Sequence[npt.NDArray[np.uint8]]:
+        """Return the bytes of each GenericModelOutput to be taken up, copied once.
+
+        An annotator has the last frame, which may be one that was read before; a writer has
+        every frame since the last reading. There may be none.
         """
         ...
 
@@ -143,7 +157,7 @@ class IsaacSim(Protocol):
         """Return a robot by the path of its root; the simulation must be playing or paused."""
         ...
 
-    def frames(self, path: str) -> Frames:
+    def frames(self, path: str, source: FrameSource = "auto") -> Frames:
         """Return the output of the OmniLidar prim at a path."""
         ...
 

@@ -13,10 +13,12 @@ from isaacsim.core.prims import Articulation, RigidPrim
 from isaacsim.core.simulation_manager import IsaacEvents, SimulationManager
 from isaacsim.core.utils.semantics import get_labels
 
-from irsim_isaac.kit.versions.generic_model_output import ReplicatorFrames
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.kit.versions.generic_model_output import AnnotatorFrames, WriterFrames
 from irsim_isaac.kit.versions.interface import (
     Floats,
     Frames,
+    FrameSource,
     JointAttribute,
     TimelineEvent,
     Undo,
@@ -173,9 +175,14 @@ class IsaacSim51:
         """Return a robot by the path of its root."""
         return _Articulation(path)
 
-    def frames(self, path: str) -> Frames:
+    def frames(self, path: str, source: FrameSource = "auto") -> Frames:
         """Return the output of a lidar."""
-        return ReplicatorFrames(path)
+        if source == "sensor":
+            raise SimulatorError(
+                f"Isaac Sim {self._version} has no sensor to read a lidar by; 'annotator' or "
+                "'writer' was expected"
+            )
+        return WriterFrames(path) if source == "writer" else AnnotatorFrames(path)
 
     def labels(self, prim: Any) -> Mapping[str, Sequence[str]]:
         """Return the semantic labels of a prim by taxonomy."""

@@ -13,10 +13,17 @@ import omni.timeline
 from isaacsim.core.experimental.prims import Articulation, RigidPrim
 from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
-from irsim_isaac.kit.versions.generic_model_output import ReplicatorFrames, as_bytes
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.kit.versions.generic_model_output import (
+    AnnotatorFrames,
+    WriterFrames,
+    as_bytes,
+    copied,
+)
 from irsim_isaac.kit.versions.interface import (
     Floats,
     Frames,
+    FrameSource,
     JointAttribute,
     TimelineEvent,
     Undo,
@@ -90,14 +97,16 @@ class _Articulation:
 
 
 class _LidarFrames:
+    dropped = 0
+
     def __init__(self, path: str) -> None:
         from isaacsim.sensors.experimental.rtx import LidarSensor
 
         self._sensor = LidarSensor(path, annotators=[_OUTPUT])
 
-    def read(self) -> npt.NDArray[np.uint8] | None:
+    def read(self) -> list[npt.NDArray[np.uint8]]:
         data, _ = self._sensor.get_data(_OUTPUT)
-        return as_bytes(data)
+        return copied(as_bytes(data))
 
     def close(self) -> None:
         self._sensor.detach_annotators([_OUTPUT])
@@ -180,12 +189,21 @@ class IsaacSim6:
         """Return a robot by the path of its root."""
         return _Articulation(path)
 
-    def frames(self, path: str) -> Frames:
+    def frames(self, path: str, source: FrameSource = "auto") -> Frames:
         """Return the output of a lidar: by its sensor, or by Replicator where that is off."""
+        if source == "writer":
+            return WriterFrames(path)
+        if source == "annotator":
+            return AnnotatorFrames(path)
         try:
             return _LidarFrames(path)
-        except ImportError:
-            return ReplicatorFrames(path)
+        except ImportError as error:
+            if source == "sensor":
+                raise SimulatorError(
+                    "reading a lidar by its sensor needs the extension "
+                    "isaacsim.sensors.experimental.rtx, which is not enabled"
+                ) from error
+            return AnnotatorFrames(path)
 
     def labels(self, prim: Any) -> Mapping[str, Sequence[str]]:
         """Return the semantic labels of a prim by taxonomy."""

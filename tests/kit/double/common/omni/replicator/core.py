@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
+import carb
 from omni.physx import world
 
 from tests.kit.lidar import LidarOutput
 
 products: dict[str, HydraTexture] = {}
-attached: list[Annotator] = []
+attached: list[Annotator | Writer] = []
 
 
 class HydraTexture:
@@ -61,3 +63,48 @@ class AnnotatorRegistry:
     ) -> Annotator:
         assert name == "GenericModelOutput"
         return Annotator(name)
+
+
+class Writer(ABC):
+    """Is given each frame of what it is attached to while it plays; it needs not be registered."""
+
+    version = "0.0.0"
+    data_structure = "legacy"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Writer:
+        instance = super().__new__(cls)
+        instance.annotators = []
+        return instance
+
+    @abstractmethod
+    def write(self, data: dict[str, Any]) -> None: ...
+
+    def write_metadata(self) -> None:
+        carb.log_warn("Unable to write metadata, no backend specified.")
+
+    def attach(
+        self, render_products: list[str], trigger: str = "omni.replicator.core.OgnOnFrame"
+    ) -> None:
+        assert self.data_structure == "renderProduct"
+        (annotator,) = self.annotators
+        (self._path,) = render_products
+        annotator.attach(render_products)
+        attached.remove(annotator)
+        attached.append(self)
+        world.rendered.append(self._write)
+
+    def detach(self) -> None:
+        world.rendered.remove(self._write)
+        attached.remove(self)
+
+    def _write(self) -> None:
+        if not world.valid:
+            return
+        if self.version == "0.0.0":
+            carb.log_warn("Writer version not specified in the writer metadata")
+        self.write_metadata()
+        data = products[self._path].output.as_numpy()
+        name = self._path.rsplit("/", 1)[-1]
+        # Some versions give the array, some a dictionary that holds it.
+        frames = {"GenericModelOutput": data if len(data) % 2 else {"data": data}}
+        self.write({"renderProducts": {name: frames}, "reference_time": (0, 1)})
