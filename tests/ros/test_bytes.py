@@ -116,9 +116,11 @@ def test_rosbags_reads_an_odometry(store):
     assert got.pose.pose.orientation.w == 1.0
     assert got.pose.covariance[7] == 0.25
     assert got.twist.twist.angular.z == -0.3
-    assert ros.from_native(got) == ros.from_cdr(msg.Odometry, ros.to_cdr(odometry)) or hasattr(
-        got.header, "seq"
-    )
+    # ROS 1 headers carry the number of the message, those of ROS 2 do not.
+    expected = odometry.to_dict()
+    if not hasattr(got.header, "seq"):
+        expected = without_seq(expected)
+    assert repr(ros.from_native(got).to_dict()) == repr(expected)
 
 
 def test_times_round_to_the_nearest_nanosecond():

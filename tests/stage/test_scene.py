@@ -189,20 +189,22 @@ def test_robots_come_back_with_starts_goals_and_lidars(path, tmp_path):
 
 
 def test_every_shape_has_a_collider_and_a_label(path):
-    stage = world_to_stage(read_world(path))
-    for prim in stage.Traverse():
-        if prim.IsA(UsdGeom.Gprim):
-            # The tyres of a robot are for the eye, their contact is a shape of its own.
-            assert prim.HasAPI(UsdPhysics.CollisionAPI) or prim.GetName() == "tyre"
-            above = prim
-            while not above.GetAttribute("semantics:labels:class").HasAuthoredValue():
-                above = above.GetParent()
-                assert above, prim.GetPath()
+    world = read_world(path)
+    stage = world_to_stage(world)
+    shapes = [prim for prim in stage.Traverse() if prim.IsA(UsdGeom.Gprim)]
+    assert len(shapes) >= max(1, len(world.obstacles) + len(world.robots))
+    for prim in shapes:
+        # The tyres of a robot are for the eye, their contact is a shape of its own.
+        assert prim.HasAPI(UsdPhysics.CollisionAPI) == (prim.GetName() != "tyre")
+        above = prim
+        while not above.GetAttribute("semantics:labels:class").HasAuthoredValue():
+            above = above.GetParent()
+            assert above, prim.GetPath()
 
 
 def test_scenes_load_in_physx_and_their_robots_drive(path, tmp_path):
-    simulators = pytest.importorskip("irsim_isaac.simulators")
     pytest.importorskip("ovphysx")
+    from irsim_isaac import simulators
     from irsim_isaac.msg import Twist, Vector3
     from irsim_isaac.stage.robots import robot_specs
 
