@@ -147,6 +147,27 @@ def check_run() -> Iterator[Check]:
             leader.close()
     finally:
         isaac.close()
+    yield _mirrored_irsim()
+
+
+def _mirrored_irsim() -> Check:
+    """Mirror IR-SIM in a process of its own, where there is a Python for it."""
+    from irsim_isaac.kit.irsim_process import IrsimAbsentError
+    from irsim_isaac.kit.live_mirror import LiveMirror
+
+    what = "mirror IR-SIM in a process of its own"
+    mirror = LiveMirror(drive="step", step_time=0.1)
+    try:
+        mirror.start("follow")
+        mirror.run(10)
+        apart = max(item.position for item in mirror.divergence.present.values())
+        return Check(what, apart < 1e-3, f"process {mirror.process_id}, {apart:.2g} m apart")
+    except IrsimAbsentError as error:
+        return Check(what, True, f"not done: {error}")
+    except IrsimIsaacError as error:
+        return Check(what, False, str(error))
+    finally:
+        mirror.close()
 
 
 def self_check() -> Iterator[Check]:

@@ -36,7 +36,7 @@ class Kit:
     Args:
         release: The version of Isaac Sim, ``"5_1"`` or ``"6"``.
         window: Whether the application has a window.
-        documents: What ``${omni_documents}`` stands for.
+        documents: What ``${omni_documents}`` stands for, and ``${omni_data}`` lies in it.
     """
 
     def __init__(self, release: str, *, window: bool, documents: Path) -> None:
@@ -44,6 +44,7 @@ class Kit:
         self.window = window
         self._enabled: list[Any] = []
         self.module("carb.tokens").values["omni_documents"] = str(documents)
+        self.module("carb.tokens").values["omni_data"] = str(documents / "data")
 
     def module(self, name: str) -> Any:
         """Import a module of the double."""

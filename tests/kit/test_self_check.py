@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,10 +27,24 @@ def test_every_check_passes_on_the_double(
     assert all(line.startswith("pass  ") for line in lines)
     assert last == f"{len(lines)} passed, 0 failed"
     text = "\n".join(lines)
+    # It is told that this was not done: there is no Python for it.
+    assert "pass  mirror IR-SIM in a process of its own: not done: IR-SIM has no Python" in text
     for what in ("read a lidar frame", "step a robot", "mirror a robot"):
         assert f"pass  {what}" in text
     assert "pass  omni.kit.menu.utils.add_menu_items: not in an application without" in text
     assert headless.registered()["annotators"] == []
+
+
+def test_ir_sim_is_mirrored_where_there_is_a_python_for_it(headless: Kit) -> None:
+    pytest.importorskip("irsim")
+    settings = headless.module("carb.settings").get_settings()
+    settings.set("/exts/irsim_isaac/irsim_python", sys.executable)
+    headless.module("irsim_isaac.kit.script").enable_extensions()
+    *_, check = headless.module("irsim_isaac.kit.self_check").check_run()
+    assert str(check).startswith("pass  mirror IR-SIM in a process of its own: process ")
+    number = int(check.detail.split()[1].rstrip(","))
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
 
 
 def rename(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:

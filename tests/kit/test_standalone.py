@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import json
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,21 +91,25 @@ def test_make_map_refuses_what_is_no_stage_in_one_line(
     assert application.closed
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_mirror_robot_moves_isaac_sim_as_the_kinematics_say(
+@pytest.mark.parametrize("direction", ["follow", "lead", "beside"])
+def test_mirror_robot_moves_isaac_sim_as_ir_sim_drives(
     headless: Kit,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    beside: bool,
+    direction: str,
 ) -> None:
     pytest.importorskip("ovphysx")
-    given = [str(STAGE), "--test", *(["--beside"] if beside else [])]
+    pytest.importorskip("irsim")
+    given = [str(STAGE), "--test", "--direction", direction, "--irsim-python", sys.executable]
     assert run("mirror_robot.py", *given, patch=monkeypatch) == 0
-    first, last = capsys.readouterr().out.splitlines()
+    # Before them stands what Warp prints when a process uses it first.
+    *_, first, last = capsys.readouterr().out.splitlines()
     assert last == "20 steps"
     name, apart = first.split(":")[0], float(first.split()[-3])
     assert name == "carrier"
-    assert apart < 1e-5 if not beside else 1e-5 < apart < 0.2
+    assert apart < 1e-5 if direction != "beside" else 1e-5 < apart < 0.2
+    (application,) = headless.module("isaacsim").started
+    assert application.closed
 
 
 def test_mirror_robot_needs_a_robot(
@@ -113,8 +118,39 @@ def test_mirror_robot_needs_a_robot(
     pytest.importorskip("ovphysx")
     empty = tmp_path / "empty.usda"
     empty.write_text('#usda 1.0\n(\n    metersPerUnit = 1\n    upAxis = "Z"\n)\n')
-    assert run("mirror_robot.py", str(empty), patch=monkeypatch) == 2
+    given = [str(empty), "--irsim-python", sys.executable]
+    assert run("mirror_robot.py", *given, patch=monkeypatch) == 2
     assert "holds no robot and no robot start pose" in capfd.readouterr().err
+
+
+def test_mirror_robot_says_what_ir_sim_needs(
+    headless: Kit, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    pytest.importorskip("ovphysx")
+    assert run("mirror_robot.py", str(STAGE), patch=monkeypatch) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("mirror_robot: IR-SIM has no Python yet: there is no environment")
+    assert "python.sh standalone/make_irsim_environment.py" in line
+
+
+def test_the_environment_is_not_made_without_a_yes(
+    headless: Kit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("ISAAC_PATH", raising=False)
+    for given in ([], ["--test"], ["--yes", "--test"]):
+        assert run("make_irsim_environment.py", *given, patch=monkeypatch) == 0
+        head, venv, pip, attempt = capsys.readouterr().out.splitlines()
+        folder = headless.module("irsim_isaac.kit.irsim_process").environment_folder()
+        assert head == "nothing was made; with --yes this is run:"
+        assert shlex.split(venv) == ["python.sh", "-m", "venv", str(folder)]
+        python, *rest = shlex.split(pip)
+        assert Path(python).parents[1] == folder
+        assert "ir-sim>=2.12,<2.13" in rest
+        assert "-c" in shlex.split(attempt)
+        assert not folder.exists()
 
 
 SCENARIO = """name: Side by side
