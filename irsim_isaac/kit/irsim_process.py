@@ -269,7 +269,12 @@ def _run(what: str, command: Sequence[str], given_up: threading.Event) -> None:
     lines: list[str] = []
     output = process.stdout
     assert output is not None
-    reader = threading.Thread(target=lambda: lines.extend(output), daemon=True)
+
+    def read() -> None:
+        with output:
+            lines.extend(output)
+
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
         while process.poll() is None and not given_up.wait(_LOOK):
