@@ -14,7 +14,15 @@ from irsim_isaac.errors import SimulatorError
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.simulators.engine import BodyState, PhysxEngine
 from irsim_isaac.simulators.motion import PlanarTwist, largest_steering, steering_angle
-from irsim_isaac.simulators.poses import Matrix, Motion, heading, inverse, pose_of, quaternion_of
+from irsim_isaac.simulators.poses import (
+    Matrix,
+    Motion,
+    heading,
+    inverse,
+    planar_matrix,
+    pose_of,
+    quaternion_of,
+)
 
 if TYPE_CHECKING:
     from pxr import Usd
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DrivenBody",
+    "FixedRoot",
     "HolonomicBase",
     "RobotDrive",
     "StageFrame",
@@ -72,6 +81,10 @@ class StageFrame:
         """Return a point of the stage in metres with z up."""
         return np.asarray(self._turn @ values * self.meters)
 
+    def stage_point(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return a point in metres with z up in the numbers of the stage."""
+        return np.asarray(self._turn.T @ values / self.meters)
+
     def direction(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return a direction of the stage with z up."""
         return np.asarray(self._turn @ values)
@@ -107,6 +120,14 @@ class RobotDrive(Protocol):
     @property
     def watches(self) -> bool:
         """Whether it must know how its body moves before every step of the solver."""
+        ...
+
+    def restart(self) -> None:
+        """Forget what it was told and where it was put: the stage is at its start again."""
+        ...
+
+    def reach(self, pose: Matrix) -> Matrix:
+        """Return where the base comes to stand when it is put at a pose, shape (4, 4)."""
         ...
 
     def place(self, engine: PhysxEngine, state: BodyState, base: Motion) -> None:
@@ -196,6 +217,14 @@ class WheeledBase:
     def sub_step(self, engine: PhysxEngine, elapsed: float, body: Motion | None) -> None:
         """Nothing: the joints keep their targets."""
 
+    def restart(self) -> None:
+        """Steer straight on again."""
+        self._steer = 0.0
+
+    def reach(self, pose: Matrix) -> Matrix:
+        """Return the pose: it can stand anywhere."""
+        return pose
+
     def place(self, engine: PhysxEngine, state: BodyState, base: Motion) -> None:
         """Put the articulation's root there and let the wheels roll with it."""
         engine.place_articulation(self._root, state)
@@ -208,30 +237,56 @@ class WheeledBase:
         engine.update_links()
 
 
+@dataclass(frozen=True, slots=True)
+class FixedRoot:
+    """The link of an articulation that is fixed to the world.
+
+    Attributes:
+        path: The prim that carries the articulation root.
+        base: The base frame in that link's frame where all joints are zero, shape (4, 4).
+    """
+
+    path: str
+    base: Matrix
+
+
 class HolonomicBase:
     """A base that slides on two prismatic joints and, if it can, turns on a revolute one.
+
+    It is put somewhere by its fixed root, with all joints at zero: a pose that is the sum of
+    several joints would be rounded once for each of them, and an angle in degrees more coarsely
+    than a quaternion.
 
     Args:
         spec: The robot.
         base: The prim path of the base link.
         joints: The paths of the joints along x and y of the start pose, and the turning one.
         start: Where the joints are zero: the start pose of the base, shape (4, 4).
-        meters: The length of a stage unit [m].
+        frame: The stage's units.
+        root: What it is put by; None where the root cannot be moved: then by its joints.
     """
 
     alone = False
 
     def __init__(
-        self, spec: RobotSpec, base: str, joints: Sequence[str], start: Matrix, meters: float
+        self,
+        spec: RobotSpec,
+        base: str,
+        joints: Sequence[str],
+        start: Matrix,
+        frame: StageFrame,
+        root: FixedRoot | None = None,
     ) -> None:
         self.base = base
         self.offset = np.eye(4)
         self._spec = spec
         self._joints = tuple(joints)
+        self._home = start
         self._start = start
-        self._meters = meters
+        self._frame = frame
+        self._meters = frame.meters
+        self._root = root
         self._twist = PlanarTwist()
-        self._yaw = 0.0
 
     @property
     def watches(self) -> bool:
@@ -240,11 +295,11 @@ class HolonomicBase:
 
     def check(self, base: Motion) -> None:
         """Refuse to be put where its joints cannot bring it."""
-        away = heading(inverse(self._start) @ base.pose)
+        away = heading(inverse(self._home) @ base.pose)
         if len(self._joints) == 2 and abs(away) > 1e-6:
             raise SimulatorError(
                 f"physx: robot '{self._spec.name}' cannot turn: its yaw must stay "
-                f"{heading(self._start):g} rad, found {heading(base.pose):g} rad"
+                f"{heading(self._home):g} rad, found {heading(base.pose):g} rad"
             )
 
     def command(self, engine: PhysxEngine, twist: PlanarTwist) -> None:
@@ -266,8 +321,27 @@ class HolonomicBase:
             },
         )
 
+    def restart(self) -> None:
+        """Stand at the start again."""
+        self._start = self._home
+        self._twist = PlanarTwist()
+
+    def reach(self, pose: Matrix) -> Matrix:
+        """Return the pose at the height of the start and upright as there.
+
+        Its height, roll and pitch are not its own.
+        """
+        inward = inverse(self._home) @ pose
+        planar = planar_matrix(inward[0, 3], inward[1, 3], heading(inward))
+        return np.asarray(self._home @ planar)
+
     def place(self, engine: PhysxEngine, state: BodyState, base: Motion) -> None:
-        """Put the joints where the base is to be; its height, roll and pitch are not its own."""
+        """Put the base there with its root, or else with its joints."""
+        if self._root is not None:
+            self._start = base.pose
+            still = np.zeros(3)
+            anchor = Motion(base.pose @ inverse(self._root.base), still, still)
+            engine.place_articulation(self._root.path, self._frame.state(anchor, still))
         inward = inverse(self._start) @ base.pose
         linear = self._start[:3, :3].T @ base.linear
         places = {
@@ -336,6 +410,15 @@ class DrivenBody:
         angular = np.array([body.angular[0], body.angular[1], twist.turn])
         state = self._frame.state(Motion(body.pose, linear, angular), np.zeros(3))
         engine.set_velocity(self.base, state.linear, state.angular)
+
+    def restart(self) -> None:
+        """Stand still and steer straight on again."""
+        self._twist = PlanarTwist()
+        self._steer = 0.0
+
+    def reach(self, pose: Matrix) -> Matrix:
+        """Return the pose: it can stand anywhere."""
+        return pose
 
     def place(self, engine: PhysxEngine, state: BodyState, base: Motion) -> None:
         """Put the body there."""
@@ -408,24 +491,13 @@ def find_wheels(stage: Usd.Stage, spec: RobotSpec, frame: StageFrame) -> tuple[W
         WheelJoint(path, math.copysign(1.0, axis @ up))
         for path, axis in zip(joints[2:], axes[2:], strict=True)
     ]
-    link = cache.GetLocalToWorldTransform(stage.GetPrimAtPath(base)).GetOrthonormalized()
-    quaternion = link.ExtractRotationQuat()
-    body = frame.motion(
-        BodyState(
-            np.array(link.ExtractTranslation()),
-            np.array([*quaternion.GetImaginary(), quaternion.GetReal()]),
-            np.zeros(3),
-            np.zeros(3),
-        ),
-        np.zeros(3),
-    )
     drive = WheeledBase(
         spec,
         base,
         str(roots[0].GetPath()),
         (wheels[0], wheels[1]),
         (steering[0], steering[1]) if steering else None,
-        inverse(body.pose) @ pose,
+        inverse(_link_pose(stage, base, frame)) @ pose,
     )
     return drive, pose
 
@@ -465,10 +537,45 @@ def find_slides(
                 f"found {spec.joints}"
             )
         drive = HolonomicBase(
-            spec, articulation.base, [joint.path for joint in joints], pose, frame.meters
+            spec,
+            articulation.base,
+            [joint.path for joint in joints],
+            pose,
+            frame,
+            _fixed_root(stage, articulation.links, pose, frame),
         )
         return drive, pose
     raise SimulatorError(f"{where}: no articulation that slides was found")
+
+
+def _fixed_root(
+    stage: Usd.Stage, links: Sequence[str], pose: Matrix, frame: StageFrame
+) -> FixedRoot | None:
+    """Return what an articulation is fixed to the world by, where that is its root."""
+    from irsim_isaac.stage.usd import UsdPhysics
+
+    for prim in stage.Traverse():
+        if not prim.HasAPI(UsdPhysics.ArticulationRootAPI) or not prim.IsA(UsdPhysics.FixedJoint):
+            continue
+        joint = UsdPhysics.Joint(prim)
+        ends = [*joint.GetBody0Rel().GetTargets(), *joint.GetBody1Rel().GetTargets()]
+        if len(ends) == 1 and str(ends[0]) in links:
+            link = _link_pose(stage, str(ends[0]), frame)
+            return FixedRoot(str(prim.GetPath()), inverse(link) @ pose)
+    return None
+
+
+def _link_pose(stage: Usd.Stage, path: str, frame: StageFrame) -> Matrix:
+    """Return where the stage has a body [m], shape (4, 4), its axes freed of scale."""
+    from irsim_isaac.stage.usd import Usd, UsdGeom
+
+    prim = UsdGeom.Xformable(stage.GetPrimAtPath(path))
+    link = prim.ComputeLocalToWorldTransform(Usd.TimeCode.Default()).GetOrthonormalized()
+    quaternion = link.ExtractRotationQuat()
+    still = np.zeros(3)
+    turned = np.array([*quaternion.GetImaginary(), quaternion.GetReal()])
+    state = BodyState(np.array(link.ExtractTranslation()), turned, still, still)
+    return frame.motion(state, still).pose
 
 
 def _ancestors(prim: Usd.Prim) -> list[Usd.Prim]:

@@ -100,6 +100,9 @@ def _schema_folders(ovphysx: Any) -> list[str]:
 class PhysxEngine:
     """One stage in PhysX.
 
+    What is set is kept until PhysX is stepped or read and handed over then, each attribute once
+    for all objects: a session of ``ovphysx`` costs the same for one object as for a hundred.
+
     Attributes:
         mass_centres: The centre of mass of each body in its own frame, by prim path.
 
@@ -130,6 +133,8 @@ class PhysxEngine:
         self._known: dict[int, str] = {}
         self._queries: dict[Any, Any] = {}
         self._columns: dict[int, str] = {}
+        self._unset: dict[tuple[Any, str], dict[str, npt.NDArray[np.float64]]] = {}
+        self._links_stale = False
         self._open[id(self)] = meters
         try:
             ovstage.population.open_usd(
@@ -173,6 +178,7 @@ class PhysxEngine:
 
     def step(self, seconds: float) -> None:
         """Go on by one step of the solver."""
+        self._hand_over()
         self._physx.step_sync(seconds)
 
     def bodies(self, *, links: bool) -> dict[str, BodyState]:
@@ -219,8 +225,9 @@ class PhysxEngine:
     def place_body(self, path: str, state: BodyState, *, kinematic: bool = False) -> None:
         """Put a body that stands alone somewhere, with a velocity."""
         kind = self._types.SimObjectType.RIGID_BODY
-        self._write(kind, "position", {path: state.position})
+        # PhysX rounds each anew with the other: the position is the last to be written.
         self._write(kind, "orientation", {path: state.quaternion})
+        self._write(kind, "position", {path: state.position})
         if kinematic:
             # It rests there: a kinematic body has no velocity of its own.
             self._write(kind, "kinematicTargetPosition", {path: state.position})
@@ -244,14 +251,15 @@ class PhysxEngine:
             state: Of the root link.
         """
         kind = self._types.SimObjectType.ARTICULATION
-        self._write(kind, "rootPosition", {path: state.position})
+        # PhysX rounds each anew with the other: the position is the last to be written.
         self._write(kind, "rootOrientation", {path: state.quaternion})
+        self._write(kind, "rootPosition", {path: state.position})
         self._write(kind, "rootLinearVelocity", {path: state.linear})
         self._write(kind, "rootAngularVelocity", {path: state.angular})
 
     def update_links(self) -> None:
         """Bring the links of articulations to where their joints and roots have been put."""
-        self._physx.update_articulations_kinematic()
+        self._links_stale = True
 
     def contacts(self) -> dict[str, list[ContactPoint]]:
         """Return what each body with a contact report touched in the last step, by prim path."""
@@ -314,6 +322,7 @@ class PhysxEngine:
 
         A group is good until the next one is asked for; what is kept of it must be a copy.
         """
+        self._hand_over()
         query = self._query(kind, paths)
         with self._physx.read(query, list(names)).wait() as result:
             while (group := result.fetch_next().wait()) is not None:
@@ -354,9 +363,25 @@ class PhysxEngine:
     def _write(
         self, kind: Any, attribute: str, values: Mapping[str, npt.NDArray[np.float64]]
     ) -> None:
+        """Have one attribute of objects set, by prim path."""
+        if values:
+            self._unset.setdefault((kind, attribute), {}).update(values)
+
+    def _hand_over(self) -> None:
+        """Set what was to be set, in the order in which it was asked for."""
+        try:
+            for (kind, attribute), values in self._unset.items():
+                self._set(kind, attribute, values)
+        finally:
+            self._unset = {}
+        if self._links_stale:
+            self._links_stale = False
+            self._physx.update_articulations_kinematic()
+
+    def _set(
+        self, kind: Any, attribute: str, values: Mapping[str, npt.NDArray[np.float64]]
+    ) -> None:
         """Set one attribute of objects by prim path."""
-        if not values:
-            return
         handles = [self._handle(path) for path in values]
         done = 0
         with self._physx.write_sync(kind, attribute, prim_paths=handles) as session:

@@ -26,21 +26,22 @@ def simulator(tmp_path: Path):
     """Make simulators of the arena by name, closed at the end."""
     with ExitStack() as stack:
 
-        def start(name, spec=None, *, unit=1.0, y_up=False, **options):
+        def start(name, spec=None, *, unit=1.0, y_up=False, starts=STARTS, **options):
             spec = spec or robot(lidars=False)
             # Importing ir-sim by itself would choose a matplotlib backend and print.
             package = {"physx": "ovphysx", "irsim": "irsim"}.get(name)
             if package is not None and find_spec(package) is None:
                 pytest.skip(f"{package} is not installed")
             if name == "irsim":
-                world = write_world(tmp_path / "arena.yaml", [spec], room=options.pop("room", True))
-                made = make("irsim", world=world, robots=[spec], starts=STARTS, **options)
+                room = options.pop("room", True)
+                world = write_world(tmp_path / "arena.yaml", [spec], starts=starts, room=room)
+                made = make("irsim", world=world, robots=[spec], starts=starts, **options)
             else:
                 path = tmp_path / f"arena_{unit}_{y_up}.usda"
                 room = options.pop("room", True)
                 if not path.exists():
                     write_stage(path, unit=unit, y_up=y_up, crate=room, walls=room)
-                made = make(name, stage=path, robots=[spec], starts=STARTS, **options)
+                made = make(name, stage=path, robots=[spec], starts=starts, **options)
             stack.callback(made.close)
             return made
 
@@ -74,39 +75,93 @@ def test_ir_sim_and_a_stage_agree_to_rounding_both_ways(simulator, direction, un
     assert np.hypot(*pose(left.read())[:2]) > 0.5
 
 
-@pytest.mark.parametrize(("unit", "y_up"), [(1.0, False), (0.01, False), (1.0, True), (0.01, True)])
-def test_physx_follows_within_a_float32_rounding(simulator, unit, y_up):
-    left = simulator("irsim")
-    right = simulator("physx", unit=unit, y_up=y_up)
-    mirror = Mirror(left, right, direction="follow", commands=curve)
+def digit(value, unit):
+    """The distance [m] of a coordinate to the next float32 number in stage units."""
+    return unit * float(np.spacing(np.float32(abs(value) / unit)))
+
+
+EVERY_BASE = [
+    *(("diff", "wheels", *units) for units in ((1.0, False), (0.01, False), (1.0, True))),
+    *(
+        (*base, 0.01, True)
+        for base in (
+            ("diff", "wheels"),
+            ("acker", "wheels"),
+            ("omni", "wheels"),
+            ("omni_angular", "wheels"),
+            ("diff", "body"),
+            ("omni_angular", "body"),
+        )
+    ),
+    ("acker", "wheels", 1.0, False),
+    ("omni_angular", "wheels", 1.0, False),
+    ("acker", "body", 1.0, False),
+]
+"""Kinematics, what drives it, the stage's unit [m] and whether its y is up."""
+
+AWAY = {"robot": (1.4, -0.9, -0.4)}
+"""Farther from both axes than any robot's centre of mass is from its base."""
+
+
+def every_way(state):
+    t = state.header.stamp
+    return {"robot": Twist(Vector3(0.4, 0.2), Vector3(z=0.6 * math.cos(t)))}
+
+
+@pytest.mark.parametrize(("kinematics", "drive_by", "unit", "y_up"), EVERY_BASE)
+def test_physx_follows_within_one_float32_digit(simulator, kinematics, drive_by, unit, y_up):
+    """Each coordinate to the digit that it has in stage units, each heading to 2e-7 rad."""
+    spec = robot(kinematics=kinematics, lidars=False)
+    left = simulator("irsim", spec, starts=AWAY)
+    right = simulator("physx", spec, starts=AWAY, unit=unit, y_up=y_up, drive_by=drive_by)
+    mirror = Mirror(left, right, direction="follow", commands=every_way)
     mirror.start()
     random = np.random.default_rng(5)
-    for _ in range(20):
-        left.write({"crate": odometry(*random.uniform((-4, -3, -3), (2, 3, 3)))})
+    for _ in range(12):
+        left.write({"crate": odometry(*random.uniform((-4, -3, -3), (-1, 3, 3)))})
         mirror.run(1)
         here, there = left.read(), right.read()
-        # A crate is where its centre of mass is, which is what PhysX keeps: half a grain. A
-        # robot's base is beside its centre of mass, by a part of its own size: rounded twice.
-        for name, size, grains in (("crate", 0.0, 0.5001), ("robot", 0.5, 1.5)):
+        for name in ("crate", "robot"):
             wanted, found = pose(here, name), pose(there, name)
+            assert name == "crate" or np.abs(wanted[:2]).min() > 0.3
             for axis in range(2):
-                value = max(abs(wanted[axis]), size, unit) / unit
-                assert abs(found[axis] - wanted[axis]) <= grains * unit * np.spacing(
-                    np.float32(value)
-                )
+                assert abs(found[axis] - wanted[axis]) <= digit(wanted[axis], unit)
             assert gap(wanted, found)[1] <= 2e-7
+    assert np.hypot(*np.subtract(pose(left.read())[:2], AWAY["robot"][:2])) > 0.3
 
 
-@pytest.mark.parametrize(("unit", "y_up"), [(1.0, False), (0.01, True)])
-def test_physx_leads(simulator, unit, y_up):
-    left = simulator("irsim")
-    right = simulator("physx", unit=unit, y_up=y_up)
-    mirror = Mirror(left, right, direction="lead", commands=curve)
+@pytest.mark.parametrize(
+    ("kinematics", "unit", "y_up"), [("diff", 1.0, False), ("acker", 0.01, True)]
+)
+def test_across_an_axis_a_digit_of_the_centre_of_mass_counts(simulator, kinematics, unit, y_up):
+    """PhysX keeps the centre of mass: there is no finer place for a base with wheels."""
+    spec = robot(kinematics=kinematics, lidars=False)
+    left, right = simulator("irsim", spec), simulator("physx", spec, unit=unit, y_up=y_up)
+    lever = {"diff": 0.1, "acker": 0.15}[kinematics]
+    mirror = Mirror(left, right, direction="follow", commands=curve)
     mirror.start()
-    for _ in range(20):
+    for _ in range(12):
         mirror.run(1)
-        assert max(gap(pose(left.read()), pose(right.read()))) < 1e-9
-    assert np.hypot(*pose(left.read())[:2]) > 0.3
+        wanted, found = pose(left.read()), pose(right.read())
+        for axis in range(2):
+            bound = digit(max(abs(wanted[axis]), lever), unit)
+            assert abs(found[axis] - wanted[axis]) <= bound
+        assert gap(wanted, found)[1] <= 2e-7
+
+
+@pytest.mark.parametrize(("kinematics", "drive_by", "unit", "y_up"), EVERY_BASE)
+def test_physx_leads(simulator, kinematics, drive_by, unit, y_up):
+    spec = robot(kinematics=kinematics, lidars=False)
+    left = simulator("irsim", spec, starts=AWAY)
+    right = simulator("physx", spec, starts=AWAY, unit=unit, y_up=y_up, drive_by=drive_by)
+    mirror = Mirror(left, right, direction="lead", commands=every_way)
+    mirror.start()
+    for _ in range(12):
+        mirror.run(1)
+        here, there = left.read(), right.read()
+        for name in ("robot", "crate"):
+            assert max(gap(pose(here, name), pose(there, name))) < 1e-9
+    assert np.hypot(*np.subtract(pose(left.read())[:2], AWAY["robot"][:2])) > 0.3
 
 
 def test_a_crate_that_physx_pushes_is_pushed_in_ir_sim(simulator):

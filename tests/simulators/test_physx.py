@@ -133,21 +133,42 @@ def test_units_and_axes_change_little(
     assert state_of(world, "crate").odom.pose.pose.position.z == pytest.approx(0.3, abs=1e-3)
 
 
-@pytest.mark.parametrize(("unit", "y_up"), UNITS)
-@pytest.mark.parametrize("kinematics", ["diff", "acker", "omni_angular"])
-def test_what_is_written_is_kept_to_a_rounding(
-    tmp_path: Path, start: Start, kinematics: Kinematics, unit: float, y_up: bool
+def digit(value: float, unit: float) -> float:
+    """Return how far it is [m] to the next float32 number in stage units."""
+    return unit * float(np.spacing(np.float32(abs(value) / unit)))
+
+
+@pytest.mark.parametrize(
+    ("kinematics", "drive_by", "unit", "y_up"),
+    [
+        ("diff", "wheels", 1.0, False),
+        ("diff", "wheels", 0.01, True),
+        ("acker", "wheels", 0.01, False),
+        ("acker", "wheels", 1.0, False),
+        ("omni_angular", "wheels", 1.0, False),
+        ("omni_angular", "wheels", 0.01, True),
+        ("diff", "body", 0.01, True),
+    ],
+)
+def test_what_is_written_is_there_to_the_last_digit(
+    tmp_path: Path, start: Start, kinematics: Kinematics, drive_by: str, unit: float, y_up: bool
 ) -> None:
-    """Positions to one rounding to float32 in stage units, headings to 2e-7 rad."""
+    """Every coordinate to one float32 digit in stage units, headings to 2e-7 rad.
+
+    The crate's mass lies beside its origin, and what is there is what PhysX steps on from.
+    """
+    path = write_stage(tmp_path / "stage.usda", unit=unit, y_up=y_up)
+    stage = Usd.Stage.Open(str(path))
+    mass = UsdPhysics.MassAPI(stage.GetPrimAtPath("/crate"))
+    mass.CreateCenterOfMassAttr((0.2, 0.1, 0.1))
+    stage.Save()
     simulator = start(
-        stage=write_stage(tmp_path / "stage.usda", unit=unit, y_up=y_up),
-        robots=[robot(kinematics=kinematics)],
-        starts=STARTS,
+        stage=path, robots=[robot(kinematics=kinematics)], starts=STARTS, drive_by=drive_by
     )
     random = np.random.default_rng(3)
-    for _ in range(5):
-        x, y, yaw = random.uniform((-4, -3, -3), (2, 1, 3))
-        a, b, turn = random.uniform((-4, -3, -3), (2, 1, 3))
+    for _ in range(12):
+        x, y, yaw = random.uniform((-4, -3, -3), (-0.3, -0.3, 3))
+        a, b, turn = random.uniform((0.5, 0.5, -3), (2, 2, 3))
         simulator.write(
             {
                 "robot": odometry(x, y, yaw, motion=twist(0.3, 0.2)),
@@ -155,20 +176,64 @@ def test_what_is_written_is_kept_to_a_rounding(
             }
         )
         world = simulator.read()
-        # PhysX keeps where the centre of mass is: a robot, whose base frame is not there, is
-        # rounded twice, and one that is put by its joints once more for each.
-        robot_grains = 16.0 if kinematics == "omni_angular" else 1.5
-        for name, told, grains in (
-            ("robot", (x, y, yaw), robot_grains),
-            ("crate", (a, b, turn), 0.5001),
-        ):
+        for name, told in (("robot", (x, y, yaw)), ("crate", (a, b, turn))):
             found = pose_of(world, name)
             for value, wanted in zip(found[:2], told[:2], strict=True):
-                grain = float(np.spacing(np.float32(max(abs(wanted) / unit, 1.0)))) * unit
-                assert abs(value - wanted) <= grains * grain
-            assert abs(math.remainder(found[2] - told[2], 2 * math.pi)) <= 2e-7 * max(1.0, grains)
+                assert abs(value - wanted) <= digit(wanted, unit)
+            assert abs(math.remainder(found[2] - told[2], 2 * math.pi)) <= 2e-7
         speed = state_of(world, "robot").odom.twist.twist
         assert (speed.linear.x, speed.angular.z) == pytest.approx((0.3, 0.2), abs=1e-5)
+    world = simulator.step({"robot": twist(0.3, 0.2)})
+    assert pose_of(world) == pytest.approx(
+        (x + 0.03 * math.cos(yaw), y + 0.03 * math.sin(yaw), yaw + 0.02), abs=0.02
+    )
+
+
+@pytest.mark.parametrize("drive_by", ["wheels", "body"])
+def test_a_car_steers_straight_on_after_a_reset(
+    tmp_path: Path, start: Start, drive_by: str
+) -> None:
+    """A car that stands keeps its angle, but not that of the run before."""
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda"),
+        robots=[robot(kinematics="acker")],
+        starts=STARTS,
+        drive_by=drive_by,
+    )
+    runs = []
+    for _ in range(2):
+        simulator.reset()
+        simulator.step({})
+        runs.append([pose_of(simulator.step({"robot": twist(0.4, 0.6)})) for _ in range(3)])
+    assert runs[0] == runs[1]
+
+
+def test_a_sliding_base_that_was_moved_drives_as_before(tmp_path: Path, start: Start) -> None:
+    """It is moved with its rails, and a reset takes these back."""
+    simulator = start(
+        stage=write_stage(tmp_path / "stage.usda", crate=False),
+        robots=[robot(kinematics="omni_angular")],
+        starts={"robot": (1.0, -1.0, 0.5)},
+    )
+
+    def drive() -> list[tuple[float, float, float]]:
+        told = {"robot": twist(0.3, 0.2, 0.1)}
+        return [pose_of(simulator.step(told)) for _ in range(5)]
+
+    at_first = drive()
+    simulator.write({"robot": odometry(-2.0, 1.5, -2.0)})
+    moved = drive()
+    for old, new in zip(at_first, moved, strict=True):
+        way = np.subtract(old, (1.0, -1.0, 0.5))
+        cos, sin = math.cos(-2.5), math.sin(-2.5)
+        expected = (
+            -2.0 + cos * way[0] - sin * way[1],
+            1.5 + sin * way[0] + cos * way[1],
+            -2.0 + way[2],
+        )
+        assert new == pytest.approx(expected, abs=2e-4)
+    simulator.reset()
+    assert drive() == at_first
 
 
 def test_a_holonomic_base_that_cannot_turn_is_not_turned(tmp_path: Path, start: Start) -> None:
@@ -277,7 +342,7 @@ def test_driving_along_a_wall_touches_nothing(
 
 
 @pytest.mark.parametrize(("unit", "y_up"), UNITS)
-@pytest.mark.parametrize("kinematics", ["diff", "acker"])
+@pytest.mark.parametrize("kinematics", ["diff", "acker", "omni_angular"])
 def test_a_robot_that_the_stage_holds_is_driven_by_its_joints(
     tmp_path: Path, start: Start, kinematics: Kinematics, unit: float, y_up: bool
 ) -> None:
@@ -294,9 +359,9 @@ def test_a_robot_that_the_stage_holds_is_driven_by_its_joints(
     expected = (-1.0 + math.cos(0.7), -2.0 + math.sin(0.7), 0.7)
     assert pose_of(world) == pytest.approx(expected, abs=0.05)
     moved = start(stage=path, robots=[written.spec], starts={"robot": (1.0, 1.0, -0.4)})
-    assert pose_of(moved.read()) == pytest.approx((1.0, 1.0, -0.4), abs=1e-5)
+    assert pose_of(moved.read()) == pytest.approx((1.0, 1.0, -0.4), abs=2e-7)
     moved.step({"robot": twist(0.5)})
-    assert pose_of(moved.reset()) == pytest.approx((1.0, 1.0, -0.4), abs=1e-5)
+    assert pose_of(moved.reset()) == pytest.approx((1.0, 1.0, -0.4), abs=2e-7)
 
 
 def test_the_stage_stays_as_it_is(tmp_path: Path, start: Start) -> None:
