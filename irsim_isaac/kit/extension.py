@@ -29,6 +29,7 @@ from irsim_isaac.kit.packages import (
     install_command,
     missing,
 )
+from irsim_isaac.kit.window.wiring import Wiring
 
 if TYPE_CHECKING:
     from irsim_isaac.mirror import Direction
@@ -132,6 +133,8 @@ class Extension(omni.ext.IExt):
             ):
                 self._register(started, action, function, title, description)
             started.callback(add_menu_entry(_TITLE, (self._name, MAP_STAGE)))
+            self.wiring = Wiring(self._name, self.mirror, make_python=self._start_making)
+            started.callback(self.wiring.close)
             self._make_simulator_known(started)
             self._undo = started.pop_all()
         self._tell_missing()

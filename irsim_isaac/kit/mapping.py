@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,6 +60,8 @@ def map_stage(
     floor: float = 0.0,
     bounds: tuple[float, float, float, float] | None = None,
     geometry: Literal["visual", "collision"] = "visual",
+    seeds: Sequence[tuple[float, float]] = (),
+    stage: Any = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> MappedStage:
     """Map the stage that is open in Isaac Sim and write its map and its IR-SIM world.
@@ -74,6 +76,9 @@ def map_stage(
         floor: The height of the floor in the stage [m].
         bounds: The area as (x_min, y_min, x_max, y_max) [m]; None for all that is there.
         geometry: What is drawn, or what is collided with.
+        seeds: Points (x, y) [m] of the free floor; where there are any, free is what is reached
+            from one of them.
+        stage: What is mapped in the place of the stage that is open, such as a copy of it.
         progress: Called with (done, total, what).
 
     Returns:
@@ -83,7 +88,7 @@ def map_stage(
         StageError: No stage is open, or nothing of it lies in the band.
         MissingInIsaacSimError: A package is missing; the message says how to install it.
     """
-    stage = open_stage()
+    stage = open_stage() if stage is None else stage
     require(MAPPING, "mapping the stage")
     from irsim_isaac.files import writing_directory
     from irsim_isaac.stage import build_occupancy, build_world
@@ -95,6 +100,7 @@ def map_stage(
         floor=floor,
         bounds=bounds,
         geometry=geometry,
+        seeds=seeds,
         progress=progress,
     )
     world = build_world(

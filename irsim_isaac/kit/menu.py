@@ -10,12 +10,15 @@ _MENU = "Tools"
 _SUBMENU = "Robotics"
 
 
-def add_menu_entry(title: str, action: tuple[str, str]) -> Callable[[], None]:
+def add_menu_entry(
+    title: str, action: tuple[str, str], *, ticked: Callable[[], bool] | None = None
+) -> Callable[[], None]:
     """Add an entry under Tools > Robotics.
 
     Args:
         title: The text of the entry.
         action: The extension and the name of the action that it runs.
+        ticked: Says whether the entry is ticked, when the menu opens; None for one that never is.
 
     Returns:
         A function that takes the entry away again.
@@ -27,7 +30,14 @@ def add_menu_entry(title: str, action: tuple[str, str]) -> Callable[[], None]:
     items = [
         MenuItemDescription(
             name=_SUBMENU,
-            sub_menu=[MenuItemDescription(name=title, onclick_action=action)],
+            sub_menu=[
+                MenuItemDescription(
+                    name=title,
+                    ticked=ticked is not None,
+                    ticked_fn=ticked,
+                    onclick_action=action,
+                )
+            ],
         )
     ]
     add_menu_items(items, _MENU)

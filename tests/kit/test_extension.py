@@ -12,12 +12,15 @@ from tests.kit.host import DOUBLE, ROOT, Kit
 
 STAGE = ROOT / "data" / "warehouse.usda"
 ENTRY = "Tools/Robotics/IR-SIM: map the stage"
+WINDOW = "Tools/Robotics/IR-SIM Bridge"
 
 
-def test_it_registers_its_actions_and_where_there_is_a_menu_one_entry(kit: Kit) -> None:
+def test_it_registers_its_actions_and_where_there_is_a_menu_its_entries(kit: Kit) -> None:
     kit.enable()
     actions = kit.registered()["actions"]
     assert {action.extension_id for action in actions} == {"irsim_isaac"}
+    panels = kit.module("irsim_isaac.kit.window").PANELS
+    buttons = [f"{kind.panel.name}_{item.name}" for kind in panels for item in kind.panel.actions]
     assert [action.id for action in actions] == [
         "map_stage",
         "install_packages",
@@ -26,13 +29,14 @@ def test_it_registers_its_actions_and_where_there_is_a_menu_one_entry(kit: Kit) 
         "start_mirror",
         "stop_mirror",
         "resume_mirror",
+        *buttons,
+        *(["show_window"] if kit.window else []),
     ]
     if kit.window:
-        (tools,) = kit.registered()["menus"]
-        (robotics,) = tools
-        (entry,) = robotics.sub_menu
-        assert robotics.name == "Robotics"
-        assert entry.onclick_action == ("irsim_isaac", "map_stage")
+        menus = kit.module("omni.kit.menu.utils")
+        for name, action in ((ENTRY, "map_stage"), (WINDOW, "show_window")):
+            assert menus.entry(name).onclick_action == ("irsim_isaac", action)
+        assert len(kit.registered()["menus"]) == 2
 
 
 def test_twenty_starts_and_stops_leave_nothing_registered(kit: Kit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from omni.kit.actions.core import get_action_registry
@@ -13,6 +14,8 @@ menus: dict[str, list[list[MenuItemDescription]]] = {}
 class MenuItemDescription:
     name: str = ""
     glyph: str = ""
+    ticked: bool = False
+    ticked_fn: Callable[[], bool] | None = None
     sub_menu: list[MenuItemDescription] | None = None
     onclick_action: tuple[str, ...] | None = None
 
@@ -36,10 +39,18 @@ def remove_menu_items(
 
 def click(path: str) -> None:
     """Do what a click on an entry does, such as ``Tools/Robotics/Entry``."""
+    item = entry(path)
+    assert item.onclick_action is not None
+    get_action_registry().execute_action(*item.onclick_action)
+
+
+def entry(path: str) -> MenuItemDescription:
+    """Return an entry; menus of one name are shown as one."""
     name, *rest = path.split("/")
     items = [item for menu in menus.get(name, []) for item in menu]
     for part in rest:
-        (item,) = (item for item in items if item.name == part)
-        items = item.sub_menu or []
-    assert item.onclick_action is not None
-    get_action_registry().execute_action(*item.onclick_action)
+        found = [item for item in items if item.name == part]
+        assert found, f"there is no menu entry {path}"
+        items = [item for group in found for item in group.sub_menu or []]
+    (item,) = found
+    return item
