@@ -9,10 +9,11 @@ import array
 import importlib
 import math
 import struct
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, get_type_hints
 
 from irsim_isaac.errors import IrsimIsaacError, MissingPackageError
 from irsim_isaac.msg.geometry import (
@@ -47,12 +48,14 @@ __all__ = [
     "INTERACTIVE_TYPES",
     "ROS_TYPES",
     "MissingRosError",
+    "RunningGoal",
     "definition",
     "from_cdr",
     "from_native",
     "from_ros1",
     "nanoseconds",
     "serve",
+    "serve_action",
     "to_cdr",
     "to_native",
     "to_ros1",
@@ -927,3 +930,140 @@ def serve(node: Any, service: type[Any], name: str, answer: Callable[[Any], Mess
             return response
 
     return node.create_service(native, name, called)
+
+
+# ------------------------------------------------------------------ actions
+
+
+class RunningGoal(Protocol):
+    """A goal that something works on, in whatever thread that is.
+
+    Attributes:
+        done: Whether it has ended.
+        status: How it ended: ``"succeeded"``, ``"canceled"`` or ``"aborted"``.
+        result: What came out.
+        text: Why it ended as it did.
+    """
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        ...
+
+    @property
+    def result(self) -> Message:
+        """What came out."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Why it ended as it did."""
+        ...
+
+    def cancel(self) -> None:
+        """Call it off."""
+        ...
+
+
+_POLL = 0.02
+"""Seconds between two looks at a goal."""
+
+
+def serve_action(
+    node: Any,
+    action: type[Any],
+    name: str,
+    begin: Callable[[Any, Callable[[Message], None]], RunningGoal],
+    *,
+    callback_group: Any = None,
+) -> Any:
+    """Answer an action of the interactive world on a node of rclpy.
+
+    Every goal is accepted, and every wish to cancel one. A goal is looked after by a timer of the
+    node, so that any executor will do: neither goals nor their cancelling block it. What is told
+    on the way is published from that timer too, because it may come from another thread.
+
+    Args:
+        node: A node of rclpy.
+        action: The class of the action, such as ``ObjectSearch``.
+        name: The name under which it is served.
+        begin: Takes the goal and what publishes feedback, and returns the goal at work.
+        callback_group: The node's group that all of it belongs to; its default group unless told.
+
+    Returns:
+        The action server of rclpy.
+
+    Raises:
+        MissingRosError: No sourced ROS has the action, or there is no rclpy.
+    """
+    package, _, leaf = action.ros_type.partition("/")
+    try:
+        native = getattr(importlib.import_module(f"{package}.action"), leaf)
+    except ImportError as error:
+        raise MissingRosError(package) from error
+    except AttributeError:
+        raise MissingRosError(action.ros_type) from None
+    try:
+        rclpy_action = importlib.import_module("rclpy.action")
+        rclpy_clock = importlib.import_module("rclpy.clock")
+        rclpy_task = importlib.import_module("rclpy.task")
+    except ImportError as error:
+        raise MissingRosError("rclpy") from error
+    read = _UNPACKERS[action.Goal.ros_type]
+
+    async def execute(goal_handle: Any) -> Any:
+        told: deque[Message] = deque()
+        try:
+            running = begin(read(goal_handle.request), told.append)
+        except IrsimIsaacError as error:
+            node.get_logger().error(f"{name}: {error}")
+            goal_handle.abort()
+            return native.Result()
+        ended = rclpy_task.Future()
+        asked = False
+
+        def look() -> None:
+            nonlocal asked
+            # Before the feedback is taken, so that what was told last is not left behind.
+            done = running.done
+            while told:
+                goal_handle.publish_feedback(to_native(told.popleft()))
+            if goal_handle.is_cancel_requested and not asked:
+                asked = True
+                running.cancel()
+            if done and not ended.done():
+                ended.set_result(None)
+
+        timer = node.create_timer(
+            _POLL,
+            look,
+            callback_group=callback_group,
+            # A simulated clock may stand still.
+            clock=rclpy_clock.Clock(clock_type=rclpy_clock.ClockType.STEADY_TIME),
+        )
+        try:
+            await ended
+        finally:
+            node.destroy_timer(timer)
+        if running.status == "succeeded":
+            goal_handle.succeed()
+        elif running.status == "canceled" and goal_handle.is_cancel_requested:
+            goal_handle.canceled()
+        else:
+            node.get_logger().error(f"{name}: {running.text}")
+            goal_handle.abort()
+        return to_native(running.result)
+
+    return rclpy_action.ActionServer(
+        node,
+        native,
+        name,
+        execute,
+        callback_group=callback_group,
+        cancel_callback=lambda goal_handle: rclpy_action.CancelResponse.ACCEPT,
+    )
