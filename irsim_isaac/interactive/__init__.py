@@ -18,6 +18,8 @@ from irsim_isaac.interactive.navigation import (
 )
 from irsim_isaac.interactive.observations import Observation
 from irsim_isaac.interactive.path_following import PathFollower
+from irsim_isaac.interactive.persistence import mean_stay, persistence
+from irsim_isaac.interactive.ranking import RankedSurface, Strategy, rank_surfaces
 from irsim_isaac.interactive.recogniser import (
     Camera,
     Recogniser,
@@ -30,6 +32,12 @@ from irsim_isaac.interactive.services import WorldServices
 from irsim_isaac.interactive.sightings import Expected, SightingKeeper
 from irsim_isaac.interactive.simulation import Simulation
 from irsim_isaac.interactive.store import Appointment, Condition, Log, Slot, Store, Study
+from irsim_isaac.interactive.templates import (
+    Template,
+    TemplateStep,
+    Unplaced,
+    build_template,
+)
 from irsim_isaac.interactive.world_file import read_world_model, write_world_model
 
 __all__ = [
@@ -49,6 +57,7 @@ __all__ = [
     "PathFollower",
     "PathNavigator",
     "Planner",
+    "RankedSurface",
     "Recogniser",
     "ServiceRegistry",
     "Sighting",
@@ -58,11 +67,19 @@ __all__ = [
     "StageRecogniser",
     "Stand",
     "Store",
+    "Strategy",
     "Study",
+    "Template",
+    "TemplateStep",
     "TimeIsUp",
+    "Unplaced",
     "View",
     "WorldServices",
+    "build_template",
+    "mean_stay",
+    "persistence",
     "plan_path",
+    "rank_surfaces",
     "read_world_model",
     "write_world_model",
 ]
