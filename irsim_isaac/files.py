@@ -6,6 +6,7 @@ an interrupt leaves what was there before.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -25,6 +26,22 @@ def _permissions(target: Path, default: int) -> int:
     return default & ~mask
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotADirectoryError(f"{error.filename} is a file, a folder was expected") from None
+
+
+@contextmanager
+def _told_of(folder: Path) -> Iterator[None]:
+    """Name the folder that nothing can be made in, and not what was to be made in passing."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from None
+
+
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path`` that becomes ``path`` when the block ends well.
@@ -36,12 +53,18 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Yields:
         The temporary path to write to.
+
+    Raises:
+        OSError: Nothing can be written there; it names the file or the folder.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent
-    )
+    _make_folder(target.parent)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is there, a file was to be written", path)
+    with _told_of(target.parent):
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent
+        )
     os.close(handle)
     temporary = Path(name)
     try:
@@ -76,10 +99,11 @@ def writing_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
         The temporary folder to write to.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(target.parent)
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(f"{target} is a file, a folder was expected")
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    with _told_of(target.parent):
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield temporary
         if not target.exists():

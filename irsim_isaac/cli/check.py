@@ -41,7 +41,11 @@ def check(
 
     path = map_file
     if map_file.is_dir():
-        path = map_file / ("map.yaml" if (map_file / "map.yaml").exists() else "world.yaml")
+        inside = [map_file / "map.yaml", map_file / "world.yaml"]
+        there = [entry for entry in inside if entry.is_file()]
+        if not there:
+            raise StageError(f"{map_file}: neither map.yaml nor world.yaml is in this folder")
+        path = there[0]
     if _is_world(path):
         _check_world(path, stage, json_output)
         return

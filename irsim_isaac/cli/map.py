@@ -11,12 +11,19 @@ import typer
 from irsim_isaac.cli.omissions import count_omissions, omission_rows
 from irsim_isaac.cli.options import (
     Bounds,
+    FixUnits,
     HeightBand,
+    NoPayloads,
     OutputFolder,
     StageFile,
+    StageUnit,
+    Strict,
     Surfaces,
+    UpAxis,
+    Variants,
     WrittenAsJson,
     check_choice,
+    open_as_told,
     read_place,
 )
 
@@ -66,42 +73,27 @@ def map_stage(
     time: Annotated[
         float | None, typer.Option(help="The time to read an animated stage at [s].")
     ] = None,
-    variant: Annotated[
-        list[str] | None, typer.Option(help="A variant: '/prim/path:set=name'.")
-    ] = None,
-    meters_per_unit: Annotated[
-        float | None, typer.Option(help="The stage's unit [m], in place of its own.")
-    ] = None,
-    up_axis: Annotated[
-        str | None, typer.Option(help="The stage's up axis, Y or Z, in place of its own.")
-    ] = None,
-    no_payloads: Annotated[
-        bool, typer.Option("--no-payloads", help="Do not load payloads.")
-    ] = False,
-    fix_units: Annotated[
-        bool,
-        typer.Option("--fix-units", help="Scale and turn references from layers in other units."),
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a stage with missing references.")
-    ] = False,
+    variant: Variants = None,
+    meters_per_unit: StageUnit = None,
+    up_axis: UpAxis = None,
+    no_payloads: NoPayloads = False,
+    fix_units: FixUnits = False,
+    strict: Strict = False,
     json_output: WrittenAsJson = False,
 ) -> None:
     """Write a stage as an occupancy map: map.yaml and map.png, as ROS reads them."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.files import writing_directory
-    from irsim_isaac.stage import build_floors, open_stage
+    from irsim_isaac.stage import build_floors
 
     check_choice("--geometry", geometry, ("visual", "collision", "both"))
     check_choice("--solid", solid, ("unknown", "occupied"))
-    if up_axis is not None:
-        check_choice("--up-axis", up_axis, ("Y", "Z"))
-    opened = open_stage(
+    opened = open_as_told(
         stage,
         meters_per_unit=meters_per_unit,
-        up_axis=up_axis,  # type: ignore[arg-type]  # checked above
-        variants=dict(_split_variant(text) for text in variant or ()),
-        payloads="none" if no_payloads else "all",
+        up_axis=up_axis,
+        variants=variant,
+        no_payloads=no_payloads,
         fix_units=fix_units,
         strict=strict,
     )
@@ -137,13 +129,6 @@ def map_stage(
     else:
         for summary in summaries:
             _tell(summary)
-
-
-def _split_variant(text: str) -> tuple[str, str]:
-    place, equals, name = text.partition("=")
-    if not equals or ":" not in place:
-        raise typer.BadParameter(f"--variant is '{text}', '/prim/path:set=name' was expected")
-    return place, name
 
 
 def _summary(occupancy: Occupancy, path: Path) -> dict[str, Any]:

@@ -4,23 +4,49 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from irsim_isaac.stage.usd import Usd
+
 __all__ = [
     "Bounds",
+    "FixUnits",
     "HeightBand",
     "LeftSimulator",
+    "NoPayloads",
     "OutputFolder",
     "RightSimulator",
     "ScenarioName",
     "StageFile",
+    "StageUnit",
+    "Strict",
     "Surfaces",
+    "UpAxis",
+    "Variants",
     "WrittenAsJson",
     "check_choice",
+    "open_as_told",
     "read_place",
 ]
+
+StageUnit = Annotated[float | None, typer.Option(help="The stage's unit [m], in place of its own.")]
+
+UpAxis = Annotated[
+    str | None, typer.Option(help="The stage's up axis, Y or Z, in place of its own.")
+]
+
+Variants = Annotated[list[str] | None, typer.Option(help="A variant: '/prim/path:set=name'.")]
+
+NoPayloads = Annotated[bool, typer.Option("--no-payloads", help="Do not load payloads.")]
+
+FixUnits = Annotated[
+    bool, typer.Option("--fix-units", help="Scale and turn references from layers in other units.")
+]
+
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse a stage with missing references.")]
 
 StageFile = Annotated[Path, typer.Argument(help="The stage, a USD file.")]
 
@@ -62,6 +88,53 @@ def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     """
     if value not in choices:
         raise typer.BadParameter(f"{option} is '{value}', expected {' or '.join(choices)}")
+
+
+def open_as_told(
+    stage: Path,
+    *,
+    meters_per_unit: float | None,
+    up_axis: str | None,
+    variants: list[str] | None,
+    no_payloads: bool,
+    fix_units: bool,
+    strict: bool,
+) -> Usd.Stage:
+    """Open a stage with what the options of that name said of it.
+
+    Args:
+        stage: The file.
+        meters_per_unit: Of ``--meters-per-unit`` [m].
+        up_axis: Of ``--up-axis``.
+        variants: Of ``--variant``, each ``/prim/path:set=name``.
+        no_payloads: Of ``--no-payloads``.
+        fix_units: Of ``--fix-units``.
+        strict: Of ``--strict``.
+
+    Raises:
+        typer.BadParameter: An option is not what it takes.
+        StageError: The stage cannot be opened that way.
+    """
+    from irsim_isaac.stage import open_stage
+
+    if up_axis is not None:
+        check_choice("--up-axis", up_axis, ("Y", "Z"))
+    return open_stage(
+        stage,
+        meters_per_unit=meters_per_unit,
+        up_axis=up_axis,  # type: ignore[arg-type]  # checked above
+        variants=dict(_variant(text) for text in variants or ()),
+        payloads="none" if no_payloads else "all",
+        fix_units=fix_units,
+        strict=strict,
+    )
+
+
+def _variant(text: str) -> tuple[str, str]:
+    place, equals, name = text.partition("=")
+    if not equals or ":" not in place:
+        raise typer.BadParameter(f"--variant is '{text}', '/prim/path:set=name' was expected")
+    return place, name
 
 
 def read_place(option: str, text: str) -> tuple[float, float]:

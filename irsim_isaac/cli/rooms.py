@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from irsim_isaac.cli.options import StageFile
+from irsim_isaac.cli.options import (
+    FixUnits,
+    NoPayloads,
+    StageFile,
+    StageUnit,
+    UpAxis,
+    Variants,
+    open_as_told,
+)
 
 if TYPE_CHECKING:
     from irsim_isaac.msg.interactive_world import WorldModel
@@ -39,6 +47,11 @@ def rooms(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse what cannot be read as it is.")
     ] = False,
+    variant: Variants = None,
+    meters_per_unit: StageUnit = None,
+    up_axis: UpAxis = None,
+    no_payloads: NoPayloads = False,
+    fix_units: FixUnits = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print the world as JSON.")] = False,
 ) -> None:
     """Tell the rooms, surfaces and items of a stage: by its labels, else by its map."""
@@ -48,7 +61,6 @@ def rooms(
     from irsim_isaac.interactive import write_world_model
     from irsim_isaac.stage import (
         item_relations,
-        open_stage,
         room_map,
         stage_units,
         world_model,
@@ -59,7 +71,15 @@ def rooms(
     kinds = (".png", ".yaml", ".yml", ".usda", ".usdc", ".usd")
     if output is not None and output.suffix.lower() not in kinds:
         raise typer.BadParameter(f"-o is '{output}', expected a file of {', '.join(kinds)}")
-    opened = open_stage(stage)
+    opened = open_as_told(
+        stage,
+        meters_per_unit=meters_per_unit,
+        up_axis=up_axis,
+        variants=variant,
+        no_payloads=no_payloads,
+        fix_units=fix_units,
+        strict=strict,
+    )
     with drawn_progress() as progress:
         try:
             occupancy = room_map(opened, resolution=resolution, height=height, progress=progress)

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from irsim_isaac.cli.options import check_choice, read_place
+from irsim_isaac.cli.options import (
+    FixUnits,
+    NoPayloads,
+    StageUnit,
+    Strict,
+    UpAxis,
+    Variants,
+    check_choice,
+    open_as_told,
+    read_place,
+)
 
 if TYPE_CHECKING:
+    from irsim_isaac.stage.usd import Usd
     from irsim_isaac.stage.world import World
 
 __all__ = ["register"]
@@ -39,6 +50,12 @@ def show(
     ] = None,
     size: Annotated[int, typer.Option(help="The longer side of the picture [px].")] = 1600,
     names: Annotated[bool, typer.Option(help="Name obstacles and robots.")] = True,
+    variant: Variants = None,
+    meters_per_unit: StageUnit = None,
+    up_axis: UpAxis = None,
+    no_payloads: NoPayloads = False,
+    fix_units: FixUnits = False,
+    strict: Strict = False,
 ) -> None:
     """Draw a stage, a world or a map from above."""
     from irsim_isaac.files import writing
@@ -49,7 +66,16 @@ def show(
     check_choice("--mode", mode, ("band", "lidar"))
     places = [read_place("--seed", text) for text in seed or ()]
     if source.suffix.lower() in _STAGES:
-        world = _stage_world(source, mode, height, resolution if grid else None)
+        opened = open_as_told(
+            source,
+            meters_per_unit=meters_per_unit,
+            up_axis=up_axis,
+            variants=variant,
+            no_payloads=no_payloads,
+            fix_units=fix_units,
+            strict=strict,
+        )
+        world = _stage_world(opened, mode, height, resolution if grid else None)
     else:
         world = _file_world(source)
     picture = draw_world(world, seeds=places, size=size, names=names)
@@ -59,15 +85,13 @@ def show(
 
 
 def _stage_world(
-    source: Path, mode: str, height: tuple[float, float], resolution: float | None
+    stage: Usd.Stage, mode: str, height: tuple[float, float], resolution: float | None
 ) -> World:
     from dataclasses import replace
 
     from irsim_isaac.stage.occupancy import build_occupancy
-    from irsim_isaac.stage.opening import open_stage
     from irsim_isaac.stage.world import build_world
 
-    stage = open_stage(source)
     world = build_world(
         stage,
         mode=mode,  # type: ignore[arg-type]  # checked above

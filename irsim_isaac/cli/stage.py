@@ -31,7 +31,9 @@ def stage(
     height: Annotated[
         float, typer.Option(help="The height of obstacles that say nothing of theirs [m].")
     ] = 1.0,
-    seed: Annotated[int | None, typer.Option(help="For what the world scatters at random.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="For what the world scatters at random.")
+    ] = None,
     json_output: WrittenAsJson = False,
 ) -> None:
     """Raise a world of IR-SIM, or a map, to a USD stage with colliders, robots and labels."""

@@ -12,11 +12,18 @@ import typer
 from irsim_isaac.cli.omissions import count_omissions, omission_rows
 from irsim_isaac.cli.options import (
     Bounds,
+    FixUnits,
     HeightBand,
+    NoPayloads,
     OutputFolder,
+    StageUnit,
+    Strict,
     Surfaces,
+    UpAxis,
+    Variants,
     WrittenAsJson,
     check_choice,
+    open_as_told,
 )
 
 if TYPE_CHECKING:
@@ -73,17 +80,24 @@ def world(
     wrapped: Annotated[
         bool, typer.Option(help="Put all under the key 'irsim', for a file that others share.")
     ] = False,
+    variant: Variants = None,
+    meters_per_unit: StageUnit = None,
+    up_axis: UpAxis = None,
+    no_payloads: NoPayloads = False,
+    fix_units: FixUnits = False,
+    strict: Strict = False,
     json_output: WrittenAsJson = False,
 ) -> None:
     """Write a stage, or a map, as an IR-SIM world: obstacles, robots and their lidars."""
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.files import writing_directory
     from irsim_isaac.map import load_ros_map
-    from irsim_isaac.stage.opening import open_stage
     from irsim_isaac.stage.world import build_world, map_world
 
     check_choice("--obstacles", obstacles, ("polygons", "map", "both"))
     check_choice("--mode", mode, ("band", "lidar"))
+    if lidar_height is not None and mode != "lidar":
+        raise typer.BadParameter(f"--lidar-height is for --mode lidar, --mode is '{mode}'")
     check_choice("--geometry", geometry, ("visual", "collision", "both"))
     check_choice("--unknown", unknown, ("free", "occupied", "keep"))
     if stage.suffix in (".yaml", ".yml"):
@@ -98,7 +112,15 @@ def world(
             unknown=unknown,  # type: ignore[arg-type]  # checked above
         )
     else:
-        opened = open_stage(stage)
+        opened = open_as_told(
+            stage,
+            meters_per_unit=meters_per_unit,
+            up_axis=up_axis,
+            variants=variant,
+            no_payloads=no_payloads,
+            fix_units=fix_units,
+            strict=strict,
+        )
         with drawn_progress() as progress:
             specs, starts = _robots(opened, robot, start)
             made = build_world(

@@ -88,6 +88,8 @@ def profile_beside(path: str | os.PathLike[str]) -> LidarProfile:
         ScanError: There is none, or it is not what it must be.
     """
     place = Path(path)
+    if not place.exists():
+        raise ScanError(f"{place}: nothing is there, recorded frames were expected")
     stem = place / "lidar" if place.is_dir() else place.with_suffix("")
     found = [stem.with_name(stem.name + suffix) for suffix in _PROFILES]
     for file in found:

@@ -81,9 +81,15 @@ def profile_fields(text: str, where: str) -> dict[str, Any]:
         ScanError: It is not such a file; the message names each wrong key.
     """
     try:
-        content = _ProfileFile.model_validate(yaml.safe_load(text))
+        found = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ScanError(f"{where}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise ScanError(
+            f"{where}: keys and values of a lidar were expected, found {type(found).__name__}"
+        )
+    try:
+        content = _ProfileFile.model_validate(found)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in problem['loc']) or 'file'}: {problem['msg']}"

@@ -105,7 +105,9 @@ def _read_header(file: Path) -> _Header:
     except UnicodeDecodeError as error:
         raise MapFormatError(f"{file} is no text, the map's YAML file was expected") from error
     if not isinstance(content, dict):
-        raise MapFormatError(f"{file}: keys and values were expected, found {type(content)}")
+        raise MapFormatError(
+            f"{file}: keys and values were expected, found {type(content).__name__}"
+        )
     for key in ("image", "resolution", "origin", "negate", "occupied_thresh", "free_thresh"):
         if key not in content:
             raise MapFormatError(f"{file}: the key '{key}' is missing")

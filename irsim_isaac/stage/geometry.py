@@ -160,6 +160,9 @@ def read_geometry(
 def _time_code(stage: Usd.Stage, time: float | None, time_code: float | None) -> Usd.TimeCode:
     if time is not None and time_code is not None:
         raise StageError("time and time_code were both given, one of them was expected")
+    for name, value in (("time", time), ("time_code", time_code)):
+        if value is not None and not math.isfinite(value):
+            raise StageError(f"{name} is {value}, a finite number was expected")
     if time is not None:
         rate = stage.GetTimeCodesPerSecond()
         if not (math.isfinite(rate) and rate > 0.0):

@@ -173,10 +173,17 @@ def read_obstacles(
 
     Returns:
         The obstacles, in the order of the stage.
+
+    Raises:
+        StageError: The heights, the floor or the tolerance make no sense.
     """
     low, high = height
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise StageError(f"the height band is {low:g} to {high:g} m, the lower end comes first")
+    if not math.isfinite(floor):
+        raise StageError(f"floor is {floor}, a finite height was expected")
+    if not (math.isfinite(tolerance) and tolerance >= 0.0):
+        raise StageError(f"tolerance is {tolerance}, no negative number of metres was expected")
     if high > low:
         low, high = low - _TIE, high + _TIE
     low, high = low + floor, high + floor

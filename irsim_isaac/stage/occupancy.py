@@ -19,6 +19,7 @@ from irsim_isaac.stage.geometry import Geometry, Part, Progress, Source, read_ge
 from irsim_isaac.stage.opening import stage_overrides
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.rasterization import CLOSED, FILLED, SHEET, rasterize
+from irsim_isaac.stage.units import assumed_units
 from irsim_isaac.stage.usd import Usd
 
 __all__ = ["Bounds", "build_occupancy", "without_shells"]
@@ -138,7 +139,10 @@ def build_occupancy(
         surfaces, shells = surfaces.without_shells()
         omissions += shells
     where = stage.GetRootLayer().identifier
-    corner, shape = _grid(surfaces, resolution, bounds, band, floor, where, omissions)
+    if bounds is None and not surfaces.parts:
+        nothing = _nothing(surfaces, band, floor, where, omissions)
+        raise StageError(nothing + assumed_units(stage))
+    corner, shape = _grid(surfaces, resolution, bounds)
     if shape[0] * shape[1] > cell_limit:
         raise StageError(
             f"{where}: a grid of {shape[0]} x {shape[1]} cells of {resolution:g} m was asked "
@@ -311,29 +315,28 @@ def _grid(
     surfaces: _Surfaces,
     resolution: float,
     bounds: Bounds | None,
-    band: tuple[float, float],
-    floor: float,
-    where: str,
-    omissions: Sequence[Omission],
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the corner in cells from zero, and the cells along x and y."""
     if bounds is not None:
-        if len(bounds) != 4 or not all(map(math.isfinite, bounds)):
-            raise StageError(f"bounds are {bounds}, four finite numbers of metres were expected")
-        if bounds[0] >= bounds[2] or bounds[1] >= bounds[3]:
-            raise StageError(f"bounds are {bounds}, (x_min, y_min, x_max, y_max) was expected")
+        check_bounds(bounds)
         low, high = np.array(bounds[:2]), np.array(bounds[2:])
         margin = 0
-    elif surfaces.parts:
+    else:
         low, high = surfaces.lows[:, :2].min(axis=0), surfaces.highs[:, :2].max(axis=0)
         margin = 1
-    else:
-        raise StageError(_nothing(surfaces, band, floor, where, omissions))
     first = np.floor(low / resolution + _TIE).astype(np.int64) - margin
     last = np.ceil(high / resolution - _TIE).astype(np.int64) + margin
     last = np.maximum(last, first + 1)
     corner = int(first[0]), int(first[1])
     return corner, (int(last[0]) - corner[0], int(last[1]) - corner[1])
+
+
+def check_bounds(bounds: Sequence[float]) -> None:
+    """Refuse what is no x_min, y_min, x_max, y_max [m]."""
+    if len(bounds) != 4 or not all(map(math.isfinite, bounds)):
+        raise StageError(f"bounds are {bounds}, four finite numbers of metres were expected")
+    if bounds[0] >= bounds[2] or bounds[1] >= bounds[3]:
+        raise StageError(f"bounds are {bounds}, (x_min, y_min, x_max, y_max) was expected")
 
 
 def _nothing(

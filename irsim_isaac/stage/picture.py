@@ -22,6 +22,9 @@ __all__ = ["draw_world"]
 _SMOOTH = 2
 """Pictures are drawn this many times as large and then reduced, which smooths their lines."""
 
+_LARGEST = 5000
+"""The longer side of the largest picture [px]; while it is drawn it takes over a gigabyte."""
+
 _FAN_BEAMS = 720
 
 _PAPER = (252, 252, 250)
@@ -55,9 +58,12 @@ def draw_world(
 
     Returns:
         The picture, RGB.
+
+    Raises:
+        StageError: The size is under 64 or over 5000 px.
     """
-    if size < 64:
-        raise StageError(f"the picture's size is {size} px, at least 64 were expected")
+    if not 64 <= size <= _LARGEST:
+        raise StageError(f"the picture's size is {size} px, 64 to {_LARGEST} were expected")
     canvas = _Canvas.of(world, size)
     if world.grid is not None:
         canvas.grid(world.grid.cells, world.grid.resolution, world.grid.origin)

@@ -95,6 +95,10 @@ def load_robot(source: str | os.PathLike[str]) -> RobotSpec:
         raise StageError(f"{path}: {error.strerror}, a robot file was expected") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise StageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise StageError(
+            f"{path}: keys and values of a robot were expected, found {type(content).__name__}"
+        )
     try:
         robot = _Robot.model_validate(content)
     except ValidationError as error:

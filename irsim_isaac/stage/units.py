@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from irsim_isaac.errors import StageError
 from irsim_isaac.stage.usd import Gf, Usd, UsdGeom
 
-__all__ = ["StageUnits", "gf_quaternion", "quaternion_xyzw", "stage_units"]
+__all__ = ["StageUnits", "assumed_units", "gf_quaternion", "quaternion_xyzw", "stage_units"]
 
 _TO_Z_UP = {
     "Z": np.eye(3),
@@ -117,6 +117,16 @@ def stage_units(stage: Usd.Stage) -> StageUnits:
             "override it with up_axis"
         )
     return StageUnits(meters, axis, tuple(warnings))
+
+
+def assumed_units(stage: Usd.Stage) -> str:
+    """Return what had to be assumed of a stage's units, as the end of an error; empty for nothing.
+
+    Where a stage says nothing of its units, a wrong guess is the likeliest reason why nothing of
+    it is where it was expected.
+    """
+    where = f"{stage.GetRootLayer().identifier}: "
+    return "".join(f"; {text.removeprefix(where)}" for text in stage_units(stage).warnings)
 
 
 def quaternion_xyzw(quaternion: Any) -> tuple[float, float, float, float]:

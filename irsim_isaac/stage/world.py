@@ -17,15 +17,16 @@ from PIL import Image
 from irsim_isaac import __version__
 from irsim_isaac.errors import StageError
 from irsim_isaac.files import write_bytes, write_text
-from irsim_isaac.map import BuildReport, Occupancy, Omission
+from irsim_isaac.map import CELL_LIMIT, BuildReport, Occupancy, Omission
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.stage.geometry import Geometry, Source, read_geometry
 from irsim_isaac.stage.names import BOUNDS_ATTRIBUTE
 from irsim_isaac.stage.obstacles import LowObject, Obstacle, Ring, merged_obstacles, read_obstacles
-from irsim_isaac.stage.occupancy import build_occupancy
+from irsim_isaac.stage.occupancy import build_occupancy, check_bounds
 from irsim_isaac.stage.opening import stage_overrides
 from irsim_isaac.stage.provenance import geometry_digest
 from irsim_isaac.stage.robots import robot_goals, robot_specs, robot_starts
+from irsim_isaac.stage.units import assumed_units
 from irsim_isaac.stage.usd import Usd
 
 __all__ = ["Mode", "ObstacleForm", "World", "build_world", "map_world"]
@@ -255,6 +256,9 @@ def build_world(
     specs = tuple(robot_specs(stage) if robots is None else robots)
     places = {**robot_starts(stage), **(starts or {})}
     _check_starts(specs, places)
+    _check_times_and_fog(step_time, fog_resolution)
+    if bounds is not None:
+        check_bounds(bounds)
     band = height if mode == "band" else _lidar_plane(specs, lidar_height)
     surfaces = (
         read_geometry(stage, source=geometry, progress=progress)
@@ -296,7 +300,8 @@ def build_world(
         extent = told
     else:
         where = f"{stage.GetRootLayer().identifier}: {band[0]:g} m to {band[1]:g} m above the floor"
-        extent = _bounds(found.obstacles, places, specs, where)
+        extent = _bounds(found.obstacles, places, specs, where, assumed_units(stage))
+    _check_fog_cells(extent, fog_resolution)
     kept, outside = _within(found.obstacles, extent)
     if merge:
         kept = merged_obstacles(kept)
@@ -362,11 +367,14 @@ def map_world(
         unknown: What an unknown cell becomes.
 
     Raises:
-        StageError: The map has a yaw, or a robot has no start.
+        StageError: The map has a yaw, a robot has no start, or a number makes no sense.
     """
     places = dict(starts or {})
     _check_starts(robots, places)
-    x_min, y_min, x_max, y_max = _grid_bounds(occupancy)
+    _check_times_and_fog(step_time, fog_resolution)
+    extent = _grid_bounds(occupancy)
+    _check_fog_cells(extent, fog_resolution)
+    x_min, y_min, x_max, y_max = extent
     return World(
         width=round(x_max - x_min, 9),
         height=round(y_max - y_min, 9),
@@ -393,6 +401,35 @@ def _check_starts(specs: Sequence[RobotSpec], places: Mapping[str, Pose]) -> Non
                 f"robot '{spec.name}' has no start; starts are given for: "
                 f"{', '.join(places) or 'none'}"
             )
+        if not all(map(math.isfinite, places[spec.name])):
+            raise StageError(
+                f"the start of robot '{spec.name}' is {tuple(places[spec.name])}, finite x, y [m] "
+                "and yaw [rad] were expected"
+            )
+
+
+def _check_times_and_fog(step_time: float, fog_resolution: float | None) -> None:
+    if not (math.isfinite(step_time) and step_time > 0.0):
+        raise StageError(f"step_time is {step_time}, a positive number of seconds was expected")
+    if fog_resolution is not None and not (math.isfinite(fog_resolution) and fog_resolution > 0.0):
+        raise StageError(
+            f"fog_resolution is {fog_resolution}, a positive number of metres was expected"
+        )
+
+
+def _check_fog_cells(
+    extent: tuple[float, float, float, float], fog_resolution: float | None
+) -> None:
+    """Refuse a fog that IR-SIM would begin to allocate and never finish."""
+    if fog_resolution is None:
+        return
+    x_min, y_min, x_max, y_max = extent
+    cells = (x_max - x_min) / fog_resolution * (y_max - y_min) / fog_resolution
+    if cells > CELL_LIMIT:
+        raise StageError(
+            f"the fog has {cells:.3g} cells of {fog_resolution:g} m, at most {CELL_LIMIT:,} are "
+            "allowed; choose a coarser fog_resolution"
+        )
 
 
 def _lidar_plane(specs: Sequence[RobotSpec], lidar_height: float | None) -> tuple[float, float]:
@@ -437,6 +474,7 @@ def _told_bounds(stage: Usd.Stage) -> tuple[float, float, float, float] | None:
     if attribute is None or not attribute.HasAuthoredValue():
         return None
     x_min, y_min, x_max, y_max = (float(value) for value in attribute.Get())
+    check_bounds((x_min, y_min, x_max, y_max))
     return x_min, y_min, x_max, y_max
 
 
@@ -445,13 +483,14 @@ def _bounds(
     places: Mapping[str, Pose],
     specs: Sequence[RobotSpec],
     where: str,
+    assumed: str,
 ) -> tuple[float, float, float, float]:
     shapes = [item.outline() for item in obstacles]
     shapes += [shapely.Point(places[spec.name][:2]) for spec in specs]
     if not shapes:
         raise StageError(
             f"{where} there is no obstacle, and no robot either: the world has no extent; give "
-            "bounds, or another height"
+            f"bounds, or another height{assumed}"
         )
     low_x, low_y, high_x, high_y = shapely.union_all(shapes).bounds
     return (

@@ -93,8 +93,10 @@ def world_model(
 
     Raises:
         StageError: Two different things have one frame, a point of interest or part of a
-            surface is on no surface, or, with ``strict``, anything is not as it should be.
+            surface is on no surface, a number makes no sense, or, with ``strict``, anything is
+            not as it should be.
     """
+    _check_map(resolution, height)
     reader = _Reader(stage, strict, progress)
     model = reader.read()
     if model is None:
@@ -118,6 +120,14 @@ def world_model(
         where, _, reason = omissions[0]
         raise StageError(f"{where}: {reason} (one of {len(omissions)})")
     return replace(model, omissions=tuple(omissions))
+
+
+def _check_map(resolution: float, height: tuple[float, float]) -> None:
+    """Refuse what makes no map of any stage; that one stage gives none is an omission."""
+    if not (math.isfinite(resolution) and resolution > 0.0):
+        raise StageError(f"resolution is {resolution}, a positive number of metres was expected")
+    if not (all(map(math.isfinite, height)) and height[0] < height[1]):
+        raise StageError(f"height is {height}, two rising numbers of metres were expected")
 
 
 def room_map(

@@ -368,7 +368,7 @@ def test_attributes_that_describe_no_lidar_are_refused(
     [
         ("name: a\nbeams: 4\n", "scan_rate_hz: Field required; range_m: Field required"),
         ("name: [", "not YAML"),
-        ("3", "file: Input should be"),
+        ("3", "keys and values of a lidar were expected, found int"),
         ("name: a\nscan_rate_hz: 10\nbeams: 4\nrange_m: [0, 1]\nbeam: 1\n", "beam: Extra inputs"),
         ("name: a\nscan_rate_hz: 10\nbeams: 4\nrange_m: [2, 1]\n", "expected 0 <= range_min"),
         ("name: a\nscan_rate_hz: .nan\nbeams: 4\nrange_m: [0, 1]\n", "scan_rate_hz"),
