@@ -15,6 +15,7 @@ from irsim_isaac.cli import (
     check,
     convert,
     doctor,
+    find,
     interfaces,
     map,
     mirror,
@@ -42,6 +43,7 @@ COMMANDS = (
     mirror,
     convert,
     rooms,
+    find,
     interfaces,
 )
 """The command modules, in the order of the help."""

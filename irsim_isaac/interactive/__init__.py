@@ -1,6 +1,16 @@
 """Rooms, surfaces and items of a stage, and the services that answer for them."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from irsim_isaac.interactive.action_registry import ActionRegistry
+from irsim_isaac.interactive.actions import (
+    DriveAndSearchAction,
+    DriveToSurfaceAction,
+    ObjectSearchAction,
+)
 from irsim_isaac.interactive.goals import (
     Action,
     GoalCancelled,
@@ -40,25 +50,47 @@ from irsim_isaac.interactive.templates import (
 )
 from irsim_isaac.interactive.world_file import read_world_model, write_world_model
 
+if TYPE_CHECKING:
+    from irsim_isaac.interactive.search import Look, Move, Search, SearchOutcome, find
+    from irsim_isaac.interactive.search_picture import draw_search
+    from irsim_isaac.interactive.search_scenario import (
+        CameraSettings,
+        Event,
+        SearchScenario,
+        Seen,
+        load_search_scenario,
+    )
+
 __all__ = [
     "Action",
     "ActionRegistry",
     "Appointment",
     "Arrival",
     "Camera",
+    "CameraSettings",
     "Condition",
+    "DriveAndSearchAction",
+    "DriveToSurfaceAction",
+    "Event",
     "Expected",
     "GoalCancelled",
     "GoalHandle",
     "GoalStatus",
     "Log",
+    "Look",
+    "Move",
     "Navigator",
+    "ObjectSearchAction",
     "Observation",
     "PathFollower",
     "PathNavigator",
     "Planner",
     "RankedSurface",
     "Recogniser",
+    "Search",
+    "SearchOutcome",
+    "SearchScenario",
+    "Seen",
     "ServiceRegistry",
     "Sighting",
     "SightingKeeper",
@@ -76,6 +108,9 @@ __all__ = [
     "View",
     "WorldServices",
     "build_template",
+    "draw_search",
+    "find",
+    "load_search_scenario",
     "mean_stay",
     "persistence",
     "plan_path",
@@ -83,3 +118,19 @@ __all__ = [
     "read_world_model",
     "write_world_model",
 ]
+
+_LATER = {
+    **dict.fromkeys(("Look", "Move", "Search", "SearchOutcome", "find"), "search"),
+    "draw_search": "search_picture",
+    **dict.fromkeys(
+        ("CameraSettings", "Event", "SearchScenario", "Seen", "load_search_scenario"),
+        "search_scenario",
+    ),
+}
+"""What needs simulators and maps, and is imported when it is first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
