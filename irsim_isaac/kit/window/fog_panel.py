@@ -52,6 +52,13 @@ class Fog(LidarChoice):
             return 0.0
         return self.fog.reachable_ratio(self._free)
 
+    @property
+    def free_area(self) -> float:
+        """The area of the free floor [m^2]."""
+        if self.fog is None:
+            return 0.0
+        return float(self._free.sum()) / self._free.size * self.fog.width * self.fog.height
+
     async def start(self) -> FogMap:
         """Map the stage, lay fog over its floor, and have the chosen lidar lift it.
 
@@ -180,9 +187,9 @@ class Fog(LidarChoice):
             if not is_playing():
                 state = f"{state}; the simulation does not play, so no frame comes"
             self.tell(state=state)
-        area = float(self._free.sum()) * self.fog.resolution**2
         self.tell(
-            coverage=f"{100.0 * self.coverage:.1f} % of {area:.1f} m² of free floor has been seen"
+            coverage=f"{100.0 * self.coverage:.1f} % of {self.free_area:.1f} m² of free floor has "
+            "been seen"
         )
 
     def stage_closes(self) -> None:

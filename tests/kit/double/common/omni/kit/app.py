@@ -39,8 +39,9 @@ class IApp:
         timeline = omni.timeline.get_timeline_interface()
         timeline.commit()
         simulating = get_settings().get("/app/player/playSimulations") is not False
-        if timeline.is_playing() and simulating:
-            dt = world.dt(omni.usd.get_context().get_stage())
+        stage = omni.usd.get_context().get_stage()
+        if timeline.is_playing() and simulating and stage is not None:
+            dt = world.dt(stage)
             for _ in range(max(1, round(FRAME_TIME / dt))):
                 world.step(dt)
             world.show()
