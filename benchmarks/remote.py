@@ -23,7 +23,7 @@ from irsim_isaac.msg import (
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.simulators import RemoteSimulator, register
 from irsim_isaac.simulators.base import SteppedSimulator
-from irsim_isaac.simulators.rows import ArrayWriter, rows
+from irsim_isaac.simulators.tables import ArrayWriter, table
 from irsim_isaac.simulators.wire import NO_SESSION, Kind, compose
 
 ROBOTS, BEAMS = 100, 1080
@@ -131,12 +131,12 @@ def remote_round_trip() -> Iterable[Row]:
     import zmq
 
     writer = ArrayWriter()
-    body = (0.1, (), rows(WorldState).row(_state(), writer.put))
+    body = (0.1, (), table(WorldState).pack([_state()], writer))
     there_and_back = [bytes(part) for part in compose(Kind.ANSWER, NO_SESSION, 1, body, writer)]
     commands = {f"robot_{number}": Twist(Vector3(0.3), Vector3(z=0.2)) for number in range(ROBOTS)}
-    row = rows(Twist).row
-    told = tuple((name, row(twist, None)) for name, twist in commands.items())
-    asked = [bytes(part) for part in compose(Kind.ASK, NO_SESSION, 1, ("step", told))]
+    told = ArrayWriter()
+    asking = ("step", tuple(commands), table(Twist).pack(list(commands.values()), told))
+    asked = [bytes(part) for part in compose(Kind.ASK, NO_SESSION, 1, asking, told)]
     remote = RemoteSimulator(simulator="prepared", imports=["benchmarks.remote"])
     echo, server = Echo(), Echo(there_and_back)
     size = sum(map(len, there_and_back))

@@ -20,8 +20,8 @@ from irsim_isaac.msg import Odometry, Twist, WorldState
 from irsim_isaac.robot import RobotSpec
 from irsim_isaac.simulators.base import robots_by_name
 from irsim_isaac.simulators.protocol import Drive, OnStep, StartPose
-from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, fingerprint, rows
 from irsim_isaac.simulators.server_process import ServerProcess
+from irsim_isaac.simulators.tables import ArrayReader, ArrayWriter, fingerprint, table
 from irsim_isaac.simulators.wire import (
     COPIED,
     NO_SESSION,
@@ -50,7 +50,7 @@ _GOODBYE = 2.0
 _LOG = logging.getLogger(__name__)
 
 _BROKEN = (ValueError, TypeError, IndexError, OverflowError)
-"""What a row that is none raises."""
+"""What a table that is none raises."""
 
 
 @runtime_checkable
@@ -254,9 +254,7 @@ class RemoteSimulator:
             SimulatorError: A command is bad, the simulator refuses, is closed or is lost.
         """
         with self._using():
-            row = rows(Twist).row
-            told = self._rows("command", "Twist", commands, row, None)
-            return self._shifted(self._state(self._ask("step", told)))
+            return self._shifted(self._state(self._tell("step", "command", Twist, commands)))
 
     def read(self) -> WorldState:
         """Return the present state."""
@@ -273,7 +271,7 @@ class RemoteSimulator:
             SimulatorError: An update is bad, the simulator refuses, is closed or is lost.
         """
         with self._using():
-            self._write(updates)
+            self._tell("write", "update", Odometry, updates)
 
     def run(self, *, steps: int | None = None) -> int:
         """Let a simulator that runs by itself run, calling ``on_step`` with its states.
@@ -352,7 +350,7 @@ class RemoteSimulator:
             missing = state.header.seq - fresh.header.seq
             if self._plays:
                 for _ in range(missing):
-                    fresh = self._state(self._ask("step", ()))
+                    fresh = self._state(self._tell("step", "command", Twist, {}))
                 return fresh
             there = {item.name: item.odom for item in fresh.objects}
             moved = {
@@ -363,7 +361,7 @@ class RemoteSimulator:
                 or item.odom.twist != there[item.name].twist
             }
             if moved:
-                self._write(moved)
+                self._tell("write", "update", Odometry, moved)
             self._ahead = missing
             return self._shifted(self._state(self._ask("read")))
 
@@ -450,29 +448,19 @@ class RemoteSimulator:
         finally:
             self._busy.release()
 
-    def _rows(
-        self,
-        what: str,
-        kind: str,
-        told: Mapping[str, Any],
-        row: Callable[..., Any],
-        put: Callable[..., Any] | None,
+    def _tell(
+        self, operation: str, what: str, cls: type, told: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        """Return messages by name as rows."""
-        found = []
-        for name, message in told.items():
-            try:
-                found.append((str(name), row(message, put)))
-            except (AttributeError, *_BROKEN) as error:
-                raise SimulatorError(
-                    f"{self._name}: the {what} for '{name}' is no {kind}: {message!r:.200}"
-                ) from error
-        return tuple(found)
-
-    def _write(self, updates: Mapping[str, Odometry]) -> None:
+        """Have something done with messages by name and return what was answered."""
         writer = ArrayWriter()
-        told = self._rows("update", "Odometry", updates, rows(Odometry).row, writer.put)
-        self._ask("write", told, writer=writer)
+        try:
+            packed = table(cls).pack(list(told.values()), writer)
+        except (AttributeError, *_BROKEN) as error:
+            name, message = _misfit(cls, told)
+            raise SimulatorError(
+                f"{self._name}: the {what} for '{name}' is no {cls.__name__}: {message!r:.200}"
+            ) from error
+        return self._ask(operation, tuple(map(str, told)), packed, writer=writer)
 
     def _ask(
         self,
@@ -608,14 +596,14 @@ class RemoteSimulator:
         self._link.socket.send_multipart(answer, copy=False)
 
     def _state(self, answer: tuple[Any, ...]) -> WorldState:
-        envelope, _, row = answer
+        envelope, _, packed = answer
         reader = ArrayReader(envelope.gathered, envelope.arrays)
         try:
-            state: WorldState = rows(WorldState).message(row, reader.take)
+            (state,) = table(WorldState).unpack(packed, reader)
             reader.finish()
         except _BROKEN as error:
             self._lose(f"a state that cannot be read: {error}")
-        return state
+        return state  # type: ignore[no-any-return]
 
     # -------------------------------------------------------------- losing
 
@@ -651,3 +639,13 @@ class RemoteSimulator:
                 header.stamp = stamp if header.stamp == here else header.stamp + late
                 header.seq += self._ahead
         return state
+
+
+def _misfit(cls: type, told: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the first message that has no place in a table, and its name."""
+    for name, message in told.items():
+        try:
+            table(cls).pack([message], ArrayWriter())
+        except (AttributeError, *_BROKEN):
+            return name, message
+    return next(iter(told.items()))

@@ -24,7 +24,7 @@ from irsim_isaac.errors import IrsimIsaacError, SimulatorError
 from irsim_isaac.msg import Odometry, Twist, WorldState
 from irsim_isaac.simulators.protocol import Simulator, make
 from irsim_isaac.simulators.recorded import RecordedSimulator
-from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, fingerprint, rows
+from irsim_isaac.simulators.tables import ArrayReader, ArrayWriter, fingerprint, table
 from irsim_isaac.simulators.wire import (
     ANNOUNCEMENT,
     COPIED,
@@ -56,6 +56,8 @@ _LINGER = 500
 
 _PARENT_LOOK = 0.5
 _PR_SET_PDEATHSIG = 1
+
+_TAKING_MESSAGES = ("step", "write")
 
 Answer = tuple[Any, ArrayWriter | None]
 
@@ -301,7 +303,7 @@ class SimulatorServer:
         if not isinstance(body, tuple) or not body or body[0] not in self._operations:
             raise DamagedMessageError(f"no operation: {body!r:.80}")
         operation, *arguments = body
-        if operation == "write":
+        if operation in _TAKING_MESSAGES:
             arguments.append(reader)
         result, writer = self._operations[operation](*arguments)
         time_now = 0.0 if self._simulator is None else self._simulator.time
@@ -351,22 +353,16 @@ class SimulatorServer:
     def _read(self) -> Answer:
         return self._told(self._served().read())
 
-    def _step(self, commands: Any) -> Answer:
-        twist = rows(Twist).message
-        take = ArrayReader(b"", ()).take
-        told = {name: twist(row, take) for name, row in commands}
-        return self._told(self._served().step(told))
+    def _step(self, names: Any, commands: Any, reader: ArrayReader) -> Answer:
+        return self._told(self._served().step(_by_name(Twist, names, commands, reader)))
 
-    def _write(self, updates: Any, reader: ArrayReader) -> Answer:
-        odometry = rows(Odometry).message
-        told = {name: odometry(row, reader.take) for name, row in updates}
-        reader.finish()
-        self._served().write(told)
+    def _write(self, names: Any, updates: Any, reader: ArrayReader) -> Answer:
+        self._served().write(_by_name(Odometry, names, updates, reader))
         return None, None
 
     def _told(self, state: WorldState) -> Answer:
         writer = ArrayWriter()
-        return rows(WorldState).row(state, writer.put), writer
+        return table(WorldState).pack([state], writer), writer
 
     def _run(self, steps: int | None) -> Answer:
         """Let a simulator that runs by itself run, and send each state."""
@@ -408,6 +404,13 @@ class SimulatorServer:
         stop = getattr(self._simulator, "stop", None)
         if stop is not None:
             stop()
+
+
+def _by_name(cls: type, names: Any, packed: Any, reader: ArrayReader) -> dict[str, Any]:
+    """Return the messages of a table by their names."""
+    messages = table(cls).unpack(packed, reader)
+    reader.finish()
+    return dict(zip(names, messages, strict=True))
 
 
 # ------------------------------------------------------------------ the process

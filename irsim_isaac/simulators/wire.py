@@ -23,7 +23,7 @@ from irsim_isaac.lidar import LidarProfile
 from irsim_isaac.lidar.emitters import EmitterState
 from irsim_isaac.msg import WorldState
 from irsim_isaac.robot import LidarMount, RobotSpec
-from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, rows
+from irsim_isaac.simulators.tables import ArrayReader, ArrayWriter, table
 
 __all__ = [
     "ANNOUNCEMENT",
@@ -154,7 +154,7 @@ def compose(
         session: The session that it belongs to.
         count: Which request of the session it is, or answers.
         body: Tuples and plain values.
-        writer: The arrays of the rows in the body.
+        writer: The arrays and floats of the tables in the body.
         limit: Bytes of the message at most.
 
     Raises:
@@ -254,8 +254,8 @@ def pack_values(value: Any) -> bytes:
             return msgpack.ExtType(_SPEC, pack([kind.__name__, content]))
         if isinstance(item, WorldState):
             writer = ArrayWriter()
-            row = rows(WorldState).row(item, writer.put)
-            body = msgpack.packb(row, default=_plain, unicode_errors="surrogatepass")
+            told = table(WorldState).pack([item], writer)
+            body = msgpack.packb(told, default=_plain, unicode_errors="surrogatepass")
             return msgpack.ExtType(
                 _STATE, pack([body, writer.gathered(), [bytes(frame) for frame in writer.frames]])
             )
@@ -306,7 +306,7 @@ def unpack_values(data: Any) -> Any:
         if code == _STATE:
             body, gathered, frames = read(packed)
             reader = ArrayReader(bytearray(gathered), [bytearray(frame) for frame in frames])
-            state = rows(WorldState).message(unpack(body), reader.take)
+            (state,) = table(WorldState).unpack(unpack(body), reader)
             reader.finish()
             return state
         raise ValueError(f"a value of the kind {code}")

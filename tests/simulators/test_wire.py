@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from irsim_isaac.errors import SimulatorError
 from irsim_isaac.msg import Odometry, Twist, WorldState
-from irsim_isaac.simulators.rows import ArrayReader, ArrayWriter, rows
+from irsim_isaac.simulators.tables import ArrayReader, ArrayWriter, table
 from irsim_isaac.simulators.wire import (
     NO_SESSION,
     DamagedMessageError,
@@ -37,11 +37,11 @@ FAMILY = family()
 def sent(message, *, change=lambda frames: frames):
     """Return a message as the other end makes it."""
     writer = ArrayWriter()
-    row = rows(type(message)).row(message, writer.put)
-    frames = change(compose(Kind.ANSWER, NO_SESSION, 1, row, writer))
+    packed = table(type(message)).pack([message], writer)
+    frames = change(compose(Kind.ANSWER, NO_SESSION, 1, packed, writer))
     envelope = parse([bytearray(frame) for frame in frames])
     reader = ArrayReader(envelope.gathered, envelope.arrays)
-    found = rows(type(message)).message(unpack(envelope.body), reader.take)
+    (found,) = table(type(message)).unpack(unpack(envelope.body), reader)
     reader.finish()
     return found
 
