@@ -130,7 +130,8 @@ def plan_path(
         cells = _opened_at(grown, blocked, start, radius + margin)
         free = Occupancy(cells, blocked.resolution, blocked.origin).to_map()
         searched = _halved(cells, blocked) if coarse == 2 else free
-        if searched.grid_occupied(*goal) in (True, None):
+        # IR-SIM's planners visit everything before they say that there is no way.
+        if not _connected(searched, start, goal):
             continue
         found = _search(searched, start, goal, planner)
         if found is not None:
@@ -165,6 +166,30 @@ def _halved(cells: NDArray[np.int8], occupancy: Occupancy) -> Map:
     whole[: cells.shape[0], : cells.shape[1]] = cells
     coarse = whole.reshape(nx, 2, ny, 2).max(axis=(1, 3))
     return Occupancy(coarse, 2.0 * occupancy.resolution, occupancy.origin).to_map()
+
+
+def _connected(searched: Map, start: tuple[float, float], goal: tuple[float, float]) -> bool:
+    """Tell whether a planner's nodes lead from the start to the goal.
+
+    The nodes lie on the corners of the cells, and one is free where the four cells about it are.
+    """
+    from irsim_isaac.map import Occupancy, reachable_cells
+
+    cells = np.asarray(searched.grid, dtype=np.int8)
+    nodes = np.full(cells.shape, 100, np.int8)
+    nodes[1:, 1:] = np.maximum(
+        np.maximum(cells[1:, 1:], cells[:-1, 1:]), np.maximum(cells[1:, :-1], cells[:-1, :-1])
+    )
+    side = searched.width / cells.shape[0]
+    x, y = searched.world_offset
+    lattice = Occupancy(nodes, side, (x - side / 2.0, y - side / 2.0, 0.0))
+    first, last = lattice.world_to_cell(*start), lattice.world_to_cell(*goal)
+    for ix, iy in (first, last):
+        if not (0 <= ix < nodes.shape[0] and 0 <= iy < nodes.shape[1]):
+            return False
+    # Where a robot stands, it may stand.
+    nodes[first] = 0
+    return bool(reachable_cells(lattice, start)[last])
 
 
 def _search(

@@ -45,13 +45,14 @@ class Leaper:
         self.simulation, self.steps = simulation, steps
         self.stands: list[str] = []
         self.unreachable: set[str] = set()
+        self.slow: dict[str, int] = {}
         self.on_step: Callable[[str], None] = lambda name: None
 
     async def drive(self, stand: Stand, *, check, time_limit: float) -> Arrival:
         self.stands.append(stand.name)
         if stand.name in self.unreachable:
             return Arrival("unreachable", f"no path leads to {stand.name}")
-        for step in range(self.steps):
+        for step in range(self.slow.get(stand.name, self.steps)):
             check()
             if step * self.simulation.simulator.step_time > time_limit:
                 return Arrival("late", f"not at {stand.name} within {time_limit:g} s")
