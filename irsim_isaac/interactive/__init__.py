@@ -18,6 +18,13 @@ from irsim_isaac.interactive.goals import (
     GoalStatus,
     TimeIsUp,
 )
+from irsim_isaac.interactive.learner import (
+    Cluster,
+    Clusters,
+    LearnedModels,
+    LearnedSet,
+    learn_models,
+)
 from irsim_isaac.interactive.navigation import (
     Arrival,
     Navigator,
@@ -27,6 +34,7 @@ from irsim_isaac.interactive.navigation import (
     plan_path,
 )
 from irsim_isaac.interactive.observations import Observation
+from irsim_isaac.interactive.parser import ParsedCondition, Skipped, parse_study
 from irsim_isaac.interactive.path_following import PathFollower
 from irsim_isaac.interactive.persistence import mean_stay, persistence
 from irsim_isaac.interactive.ranking import RankedSurface, Strategy, rank_surfaces
@@ -68,6 +76,8 @@ __all__ = [
     "Arrival",
     "Camera",
     "CameraSettings",
+    "Cluster",
+    "Clusters",
     "Condition",
     "DriveAndSearchAction",
     "DriveToSurfaceAction",
@@ -76,12 +86,15 @@ __all__ = [
     "GoalCancelled",
     "GoalHandle",
     "GoalStatus",
+    "LearnedModels",
+    "LearnedSet",
     "Log",
     "Look",
     "Move",
     "Navigator",
     "ObjectSearchAction",
     "Observation",
+    "ParsedCondition",
     "PathFollower",
     "PathNavigator",
     "Planner",
@@ -95,6 +108,7 @@ __all__ = [
     "Sighting",
     "SightingKeeper",
     "Simulation",
+    "Skipped",
     "Slot",
     "StageRecogniser",
     "Stand",
@@ -110,8 +124,10 @@ __all__ = [
     "build_template",
     "draw_search",
     "find",
+    "learn_models",
     "load_search_scenario",
     "mean_stay",
+    "parse_study",
     "persistence",
     "plan_path",
     "rank_surfaces",

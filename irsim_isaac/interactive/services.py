@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irsim_isaac.errors import InteractiveError
+from irsim_isaac.interactive.learner import LearnedModels, learn_models
 from irsim_isaac.interactive.observations import Observation
+from irsim_isaac.interactive.parser import Skipped, parse_study
 from irsim_isaac.interactive.registry import ServiceRegistry
 from irsim_isaac.interactive.store import Store
 from irsim_isaac.msg import Header, Pose, PoseStamped
@@ -20,9 +22,11 @@ from irsim_isaac.msg.interactive_world import (
     GetSurfaces,
     LearnModels,
     LoadModels,
+    Parse,
     PlacementSurface,
     SetObservationsRemoved,
     StoreObservation,
+    TaskTrainingData,
     TransformToSurfaceFrame,
     WorldModel,
     from_matrix,
@@ -48,6 +52,7 @@ class WorldServices:
             height, as the original software does, instead of trying the next.
         fail_when_empty: Refuse to find no observations, as its oldest version does.
         allow_request_credentials: Connect to the database that a LearnModels request names.
+        learn: How to learn from the placements of a task; ``learn_models`` unless told.
         frames: Where frames that the world does not know lie in its fixed frame, or a function
             that tells; it raises KeyError for a frame that it does not know.
     """
@@ -61,6 +66,7 @@ class WorldServices:
         stop_at_first_box: bool = False,
         fail_when_empty: bool = False,
         allow_request_credentials: bool = False,
+        learn: Callable[[TaskTrainingData], LearnedModels] = learn_models,
         frames: Mapping[str, Pose] | Callable[[str], Pose] | None = None,
     ) -> None:
         self.model = model
@@ -69,6 +75,7 @@ class WorldServices:
         self._stop_at_first_box = stop_at_first_box
         self._fail_when_empty = fail_when_empty
         self._allow_request_credentials = allow_request_credentials
+        self._learn = learn
         self._frames = model.frames()
         self._foreign = frames
         self.registry = ServiceRegistry()
@@ -80,6 +87,8 @@ class WorldServices:
             ("find_observations", FindObservations, self.find_observations),
             ("set_observations_removed", SetObservationsRemoved, self.set_removed),
             ("load_models", LoadModels, self.load_models),
+            ("learn_hypotheses", LearnModels, self.learn),
+            ("parse_and_store", Parse, self.parse),
         ):
             self.registry.add(name, service, answer)
 
@@ -261,6 +270,63 @@ class WorldServices:
         """
         return LoadModels.Response(self.store.load_models(request.condition_id))
 
+    def learn(self, request: LearnModels.Request) -> LearnModels.Response:
+        """Learn from the placements of a task, and keep it in place of what was kept before.
+
+        Args:
+            request: The condition and its placements; ``store_for`` tells where it is kept.
+
+        Raises:
+            InteractiveError: There is nothing that can be learned from; nothing is kept then.
+            StoreError: There is no such condition, or it cannot be kept.
+        """
+        learned = self._learned(request.data, f"condition {request.condition_id}")
+        store = self.store_for(request)
+        try:
+            store.save_models(request.condition_id, learned.models)
+        finally:
+            if store is not self._store:
+                store.close()
+        return LearnModels.Response()
+
+    def parse(self, request: Parse.Request) -> Parse.Response:
+        """Read a study, learn from each of its conditions, and keep all that was learned at once.
+
+        What was left out is logged. A condition that nothing can be learned from keeps what it
+        had, with a warning.
+
+        Args:
+            request: The study.
+
+        Raises:
+            InteractiveError: No condition has anything that can be learned from.
+            StoreError: There is no such study, or it cannot be read or kept.
+        """
+        kept = []
+        problem = f"study {request.study_id} has no placements to learn from"
+        for parsed in parse_study(self.store, request.study_id):
+            where = f"condition {parsed.condition.id}"
+            _log_skipped(where, parsed.skipped)
+            try:
+                kept.append((parsed.condition.id, self._learned(parsed.training, where)))
+            except InteractiveError as error:
+                problem = f"study {request.study_id}, {error}"
+                _LOG.warning("%s", problem)
+        if not kept:
+            raise InteractiveError(problem)
+        with self.store.transaction():
+            for condition, learned in kept:
+                self.store.save_models(condition, learned.models)
+        return Parse.Response()
+
+    def _learned(self, data: TaskTrainingData, where: str) -> LearnedModels:
+        learned = self._learn(data)
+        _log_skipped(where, learned.skipped)
+        if not learned.sets:
+            why = "".join(f"; {left.where}: {left.reason}" for left in learned.skipped[:3])
+            raise InteractiveError(f"{where} has no placements that can be learned from{why}")
+        return learned
+
     def _nearest(
         self, parts: tuple[PlacementSurface, ...], point: NDArray[np.float64]
     ) -> PlacementSurface | None:
@@ -298,3 +364,8 @@ class WorldServices:
         raise InteractiveError(
             f"the frame '{name}' is unknown; known are {', '.join(sorted(self._frames)[:20])}"
         )
+
+
+def _log_skipped(where: str, skipped: Iterable[Skipped]) -> None:
+    for left in skipped:
+        _LOG.info("%s, %s: %s", where, left.where, left.reason)

@@ -141,6 +141,7 @@ def test_services_are_called_by_name(url, clock):
         assert set(registry) == {
             "find_surface", "transform_to_surface_frame", "get_surfaces", "store_observation",
             "find_observations", "set_observations_removed", "load_models",
+            "learn_hypotheses", "parse_and_store",
         }  # fmt: skip
         for item, conf in (("Cup", 0.5), ("Fork", 0.75)):
             registry.call(
