@@ -76,6 +76,7 @@ class _Plan:
         python: The Python of IR-SIM.
         given_up: Set when the start is not wanted any more.
         kept: Whether the folder is still needed when the start is over.
+        making: The IR-SIM that another thread starts.
     """
 
     stage: Any
@@ -89,6 +90,7 @@ class _Plan:
     python: str
     given_up: threading.Event = field(default_factory=threading.Event)
     kept: bool = False
+    making: Future[RemoteSimulator] | None = None
 
 
 class LiveMirror:
@@ -290,13 +292,13 @@ class LiveMirror:
         ``progress`` is called on another thread. Cancelling the task gives the start up.
         """
         plan = self._planned(direction, bindings)
-        making = self._worker.submit(self._prepared, plan, progress)
+        making = plan.making = self._worker.submit(self._prepared, plan, progress)
         try:
             self._begin(plan, await asyncio.wrap_future(making), seed)
         except asyncio.CancelledError:
             plan.given_up.set()
             plan.kept = True
-            self._worker.submit(_discard, making, plan.folder)
+            self._later(lambda: _discard(making, plan.folder))
             raise
         finally:
             self._end_plan(plan)
@@ -336,8 +338,12 @@ class LiveMirror:
             task.cancel()
         self._tasks.clear()
         self.on_change = None
+        plan = self._plan
         self.stop()
         self._worker.shutdown()
+        if plan is not None and plan.making is not None:
+            # Whoever waits for it may never be asked again.
+            _discard(plan.making, plan.folder)
         _open_mirrors.discard(self)
 
     # -------------------------------------------------------------- being lost
@@ -413,12 +419,13 @@ class LiveMirror:
         from irsim_isaac.stage import robot_specs, robot_starts
 
         python = self._python or irsim_python()
+        # What a mirror has added to the stage is no robot of it.
+        self._release("")
         robots = tuple(robot_specs(stage))
         if not robots:
             raise SimulatorError(
                 f"{stage.GetRootLayer().identifier} holds no robot and no robot start pose"
             )
-        self._release("")
         step_time = self._step_time
         if step_time is None:
             step_time = _SUB_STEP if self._drive == "step" else isaac_sim().physics_step_time()
@@ -630,7 +637,7 @@ class LiveMirror:
 
     def _resume_soon(self) -> None:
         """Resume on a task; the button of the notification."""
-        if self._state == "lost" and not self._busy:
+        if self._state == "lost" and not self._busy and not self._tasks:
             task = asyncio.ensure_future(self._resume_and_tell())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -677,7 +684,14 @@ class LiveMirror:
             irsim.close()
             shutil.rmtree(folder, ignore_errors=True)
 
-        self._worker.submit(end)
+        self._later(end)
+
+    def _later(self, work: Callable[[], None]) -> None:
+        """Do something on the other thread, or here where that has ended."""
+        try:
+            self._worker.submit(work)
+        except RuntimeError:
+            work()
 
     # -------------------------------------------------------------- telling
 
