@@ -175,8 +175,8 @@ def _connected(searched: Map, start: tuple[float, float], goal: tuple[float, flo
     """
     from irsim_isaac.map import Occupancy, reachable_cells
 
-    cells = np.asarray(searched.grid, dtype=np.int8)
-    nodes = np.full(cells.shape, 100, np.int8)
+    cells: NDArray[np.int8] = np.asarray(searched.grid, dtype=np.int8)
+    nodes: NDArray[np.int8] = np.full(cells.shape, 100, np.int8)
     nodes[1:, 1:] = np.maximum(
         np.maximum(cells[1:, 1:], cells[:-1, 1:]), np.maximum(cells[1:, :-1], cells[:-1, :-1])
     )
