@@ -50,14 +50,14 @@ class Fog(LidarChoice):
         """The part of the free floor that has been seen, 0 to 1."""
         if self.fog is None:
             return 0.0
-        return self.fog.reachable_ratio(self._free)
+        return float(self.fog.reachable_ratio(self._free))
 
     @property
     def free_area(self) -> float:
         """The area of the free floor [m^2]."""
         if self.fog is None:
             return 0.0
-        return float(self._free.sum()) / self._free.size * self.fog.width * self.fog.height
+        return float(self._free.mean()) * self.fog.width * self.fog.height
 
     async def start(self) -> FogMap:
         """Map the stage, lay fog over its floor, and have the chosen lidar lift it.
