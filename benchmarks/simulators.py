@@ -14,7 +14,7 @@ import yaml
 from PIL import Image
 
 from benchmarks.harness import Row, benchmark, compare
-from irsim_isaac.lidar import GridCaster, RayCaster, pose_matrix, sensor_beams
+from irsim_isaac.lidar import GridCaster, MovingBody, RayCaster, pose_matrix, sensor_beams
 
 BEAMS = 1080
 _FACES = ((0, 1, 3), (0, 3, 2))
@@ -125,6 +125,55 @@ def lidar_triangles() -> Iterator[Row]:
             bar=bar,
             note=f"{len(faces)} triangles, 20 scans, one thread each",
         )
+
+
+def plate(side: float, height: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a level square about the origin, the worst that a lidar at its height can carry."""
+    return _sheet(
+        np.array([-side / 2, -side / 2, height]),
+        np.array([side, 0.0, 0.0]),
+        np.array([0.0, side, 0.0]),
+        (cells, cells),
+    )
+
+
+@benchmark("lidar_1080_level_with_own_body")
+def lidar_level() -> Iterator[Row]:
+    from embreex.mesh_construction import TriangleMesh
+    from embreex.rtcore_scene import EmbreeScene
+
+    points, faces = closed_rooms()
+    place = (12.3, 11.9, 0.5)
+    pose = pose_matrix(*place, yaw=0.3)
+    body = MovingBody("robot", *plate(0.6, 0.5, 30))
+    caster = RayCaster(points, faces, bodies=[body])
+    caster.move({"robot": pose_matrix(*place[:2])})
+    beams = sensor_beams(np.linspace(-math.pi, math.pi, BEAMS, endpoint=False))
+    embree = EmbreeScene()
+    TriangleMesh(embree, points.astype(np.float32)[faces])
+    starts = np.tile(np.float32(place), (BEAMS, 1))
+    directions = (beams[0] @ pose[:3, :3].T).astype(np.float32)
+
+    def ours() -> Any:
+        for _ in range(20):
+            found = caster.scan(beams, pose, range_max=30.0, own="robot")
+        return found
+
+    def peer() -> Any:
+        for _ in range(20):
+            found = embree.run(starts, directions, query="DISTANCE")
+        return found
+
+    if np.abs(ours()[0] - peer()).max() > 1e-3:
+        raise AssertionError("the two do not see the same scene")
+    yield compare(
+        "lidar_1080_level_with_own_body",
+        ours,
+        peer,
+        peer_name=f"embreex {version('embreex')}, which has no such body in its scene",
+        bar=0.4,
+        note=f"the closed rooms; {len(body.triangles)} triangles of the robot level with its lidar",
+    )
 
 
 def rooms_grid(cells: int = 1000, room: int = 100, door: int = 16) -> np.ndarray:

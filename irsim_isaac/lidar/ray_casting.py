@@ -1,9 +1,11 @@
 """Lidar rays against triangle meshes.
 
 What never moves is one mesh, built once; of a large one, planar scans are cast at the layer of
-its triangles that they can meet. What moves is a second mesh whose points are carried along and
-whose tree is refitted. Meshes are float32 about a centre of their own, so that a
-scene far from the origin keeps its precision.
+its triangles that they can meet. Each body that moves is a mesh of its own, built once too: rays
+are taken into its frame. A tree over the boxes around the bodies, refitted when one moves, says
+which of them a ray may meet; a sensor's own body is left out there, before any of its triangles
+is looked at. The scene is float32 about a centre of its own, so that one far from the origin keeps
+its precision.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +28,12 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = Any
     Matrices: TypeAlias = Any
     Floats: TypeAlias = Any
-    Whole: TypeAlias = Any
+    Meshes: TypeAlias = Any
 else:
     Vectors = wp.array(dtype=wp.vec3)
     Matrices = wp.array(dtype=wp.mat33)
     Floats = wp.array(dtype=wp.float32)
-    Whole = wp.array(dtype=wp.int32)
+    Meshes = wp.array(dtype=wp.uint64)
 
 wp.set_module_options({"enable_backward": False})
 
@@ -53,14 +55,23 @@ Extent: TypeAlias = tuple[list[float], list[float]]
 """The least and the greatest of each part of the directions of a sensor's beams."""
 
 _NOBODY = -1
+
+_FLAT = 1e-9
+"""The determinant of a pose from which on it has no inverse."""
+
+_ROOM = 1e-4
+"""How much room a box has around a body [m]: a flat one is still met by rays along it."""
+
 _MISS = math.inf
 
 
 @wp.func
 def _nearest(
     fixed: wp.uint64,
-    moving: wp.uint64,
-    owners: Whole,
+    boxes: wp.uint64,
+    meshes: Meshes,
+    inward: Matrices,
+    places: Vectors,
     own: int,
     start: wp.vec3,
     direction: wp.vec3,
@@ -73,28 +84,28 @@ def _nearest(
         if hit.result:
             nearest = hit.t
             limit = hit.t
-    if moving != wp.uint64(0):
-        passed = wp.float32(0.0)
-        going = wp.int32(1)
-        while going != 0:
-            going = 0
-            hit = wp.mesh_query_ray(moving, start + direction * passed, direction, limit - passed)
-            if hit.result:
-                if own >= 0 and owners[hit.face] == own:
-                    # A ray leaves its own body: it goes on just behind the face that it met.
-                    passed = wp.max(passed + hit.t + 1.0e-5, passed * 1.000001)
-                    if passed < limit:
-                        going = 1
-                else:
-                    nearest = passed + hit.t
+    if boxes != wp.uint64(0):
+        query = wp.bvh_query_ray(boxes, start, direction)
+        body = wp.int32(0)
+        while wp.bvh_query_next(query, body):
+            if body != own:
+                turn = inward[body]
+                inside = wp.mesh_query_ray(
+                    meshes[body], turn * (start - places[body]), turn * direction, limit
+                )
+                if inside.result:
+                    nearest = inside.t
+                    limit = inside.t
     return nearest
 
 
 @wp.kernel(enable_backward=False)
 def _scan_kernel(
     fixed: wp.uint64,
-    moving: wp.uint64,
-    owners: Whole,
+    boxes: wp.uint64,
+    meshes: Meshes,
+    inward: Matrices,
+    places: Vectors,
     own: int,
     position: wp.vec3,
     rotation: wp.mat33,
@@ -103,14 +114,18 @@ def _scan_kernel(
     ranges: Floats,
 ) -> None:
     beam = wp.tid()
-    ranges[beam] = _nearest(fixed, moving, owners, own, position, rotation * beams[beam], reach)
+    ranges[beam] = _nearest(
+        fixed, boxes, meshes, inward, places, own, position, rotation * beams[beam], reach
+    )
 
 
 @wp.kernel(enable_backward=False)
 def _ray_kernel(
     fixed: wp.uint64,
-    moving: wp.uint64,
-    owners: Whole,
+    boxes: wp.uint64,
+    meshes: Meshes,
+    inward: Matrices,
+    places: Vectors,
     own: int,
     starts: Vectors,
     directions: Vectors,
@@ -118,20 +133,9 @@ def _ray_kernel(
     ranges: Floats,
 ) -> None:
     ray = wp.tid()
-    ranges[ray] = _nearest(fixed, moving, owners, own, starts[ray], directions[ray], reach)
-
-
-@wp.kernel(enable_backward=False)
-def _carry_kernel(
-    local: Vectors,
-    owners: Whole,
-    rotations: Matrices,
-    places: Vectors,
-    points: Vectors,
-) -> None:
-    point = wp.tid()
-    body = owners[point]
-    points[point] = rotations[body] * local[point] + places[body]
+    ranges[ray] = _nearest(
+        fixed, boxes, meshes, inward, places, own, starts[ray], directions[ray], reach
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +259,14 @@ class RayCaster:
         if len(self._index) != len(bodies):
             raise ScanError("two moving bodies have one name; names must be unique")
         self._poses = np.tile(np.eye(4), (len(bodies), 1, 1))
-        self._moving: Any = None
-        self._owners = self._array(np.zeros(1, np.int32), wp.int32)
         self._beams: dict[int, tuple[npt.NDArray[np.float64], Any, Any, Extent]] = {}
         meshes = [_checked_mesh(body.points, body.triangles, body.name) for body in bodies]
-        if any(len(faces) for _, faces in meshes):
-            self._add_bodies(meshes)
+        # A body without a triangle has no box in the tree.
+        self._solid = [index for index, (_, faces) in enumerate(meshes) if len(faces)]
+        names = list(self._index)
+        self._number = dict.fromkeys(names, _NOBODY)
+        self._number |= {names[index]: number for number, index in enumerate(self._solid)}
+        self._add_bodies([meshes[index] for index in self._solid])
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -268,13 +274,14 @@ class RayCaster:
         return tuple(self._index)
 
     def move(self, poses: Mapping[str, npt.ArrayLike]) -> None:
-        """Place moving bodies; the tree over them is refitted.
+        """Place moving bodies; the tree over their boxes is refitted.
 
         Args:
             poses: The pose of each body by name, shape (4, 4); the others stay.
 
         Raises:
-            ScanError: A body is unknown, or a pose is no finite matrix of that shape.
+            ScanError: A body is unknown, or a pose is no finite matrix of that shape or flattens
+                the body.
         """
         placed = {}
         for name, pose in poses.items():
@@ -284,16 +291,21 @@ class RayCaster:
                     f"{', '.join(self._index) or 'none'}"
                 )
             matrix = np.asarray(pose, dtype=np.float64)
-            if matrix.shape != (4, 4) or not np.isfinite(matrix).all():
+            if (
+                matrix.shape != (4, 4)
+                or not np.isfinite(matrix).all()
+                or abs(np.linalg.det(matrix[:3, :3])) < _FLAT
+            ):
                 raise ScanError(
-                    f"the pose of '{name}' must be a finite matrix of shape (4, 4), "
-                    f"found {matrix!r}"
+                    f"the pose of '{name}' must be a finite matrix of shape (4, 4) that does not "
+                    f"flatten the body, found {matrix!r}"
                 )
             placed[self._index[name]] = matrix
         for index, matrix in placed.items():
             self._poses[index] = matrix
-        if placed and self._moving is not None:
+        if placed and self._boxes is not None:
             self._carry()
+            self._boxes.refit()
 
     def scan(
         self,
@@ -387,8 +399,6 @@ class RayCaster:
         self,
         points: npt.NDArray[np.float64],
         triangles: npt.NDArray[np.int32],
-        *,
-        tree: Literal["sah", "lbvh"] = "sah",
     ) -> Any | None:
         if not len(triangles):
             return None
@@ -397,7 +407,7 @@ class RayCaster:
             "indices": self._array(np.ascontiguousarray(triangles).ravel(), wp.int32),
         }
         try:
-            return wp.Mesh(**arrays, bvh_constructor=tree, bvh_leaf_size=_LEAF)
+            return wp.Mesh(**arrays, bvh_constructor="sah", bvh_leaf_size=_LEAF)
         except TypeError:
             # The Warp of Isaac Sim 5 chooses its own leaves.
             return wp.Mesh(**arrays)
@@ -427,39 +437,43 @@ class RayCaster:
             self._layers.pop(next(iter(self._layers)))
         # Where nothing lies in the layer, one triangle of the scene stands for it.
         chosen = self._triangles[met] if met.any() else self._triangles[:1]
-        # All of a layer lies side by side, where sorting along a curve makes the better tree.
-        mesh = self._mesh(*_used(self._points, chosen), tree="lbvh")
+        mesh = self._mesh(*_used(self._points, chosen))
         self._layers[bottom, top] = mesh
         return mesh
 
     def _add_bodies(
         self, meshes: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
     ) -> None:
-        counts = [len(points) for points, _ in meshes]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        local = np.concatenate([points for points, _ in meshes])
-        faces = np.concatenate([face + offsets[i] for i, (_, face) in enumerate(meshes)])
-        numbers = np.arange(len(meshes), dtype=np.int32)
-        self._local = self._array(local.astype(np.float32), wp.vec3)
-        self._point_owners = self._array(np.repeat(numbers, counts), wp.int32)
-        self._owners = self._array(np.repeat(numbers, [len(face) for _, face in meshes]), wp.int32)
-        self._moving = self._mesh(local - self._centre, faces.astype(np.int32))
+        """Build the meshes of bodies in their own frames and the tree over their boxes."""
+        count = len(meshes)
+        self._meshes: list[Any] = [self._mesh(*_used(*mesh)) for mesh in meshes]
+        numbers = np.array([mesh.id for mesh in self._meshes], dtype=np.uint64)
+        corners = [points[faces].reshape(-1, 3) for points, faces in meshes]
+        self._least = np.array([part.min(axis=0) for part in corners]).reshape(count, 3)
+        self._greatest = np.array([part.max(axis=0) for part in corners]).reshape(count, 3)
+        self._ids = self._array(numbers, wp.uint64)
+        self._inward = wp.zeros(count, dtype=wp.mat33, device=self._device)
+        self._places, self._lowers, self._uppers = (
+            wp.zeros(count, dtype=wp.vec3, device=self._device) for _ in range(3)
+        )
+        self._boxes: Any = None
+        if count:
+            self._carry()
+            self._boxes = wp.Bvh(self._lowers, self._uppers)
 
     def _carry(self) -> None:
-        places = self._poses[:, :3, 3] - self._centre
-        launch(
-            _carry_kernel,
-            self._local.shape[0],
-            [
-                self._local,
-                self._point_owners,
-                self._array(self._poses[:, :3, :3].astype(np.float32), wp.mat33),
-                self._array(places.astype(np.float32), wp.vec3),
-                self._moving.points,
-            ],
-            device=self._device,
-        )
-        self._moving.refit()
+        """Take the bodies' frames and the boxes around them to where the bodies are."""
+        poses = self._poses[self._solid]
+        turns, places = poses[:, :3, :3], poses[:, :3, 3] - self._centre
+        middles = np.einsum("bij,bj->bi", turns, (self._least + self._greatest) / 2.0) + places
+        halves = (self._greatest - self._least) / 2.0
+        # To float32, a box may lose some of its last digit.
+        room = _ROOM + 1e-6 * np.abs(middles)
+        wide = np.einsum("bij,bj->bi", np.abs(turns), halves) + room
+        self._inward.assign(np.linalg.inv(turns).astype(np.float32))
+        self._places.assign(places.astype(np.float32))
+        self._lowers.assign((middles - wide).astype(np.float32))
+        self._uppers.assign((middles + wide).astype(np.float32))
 
     def _scene(self, own: str | None) -> list[Any]:
         if own is not None and own not in self._index:
@@ -469,9 +483,11 @@ class RayCaster:
             )
         return [
             self._fixed.id if self._fixed is not None else wp.uint64(0),
-            self._moving.id if self._moving is not None else wp.uint64(0),
-            self._owners,
-            _NOBODY if own is None else self._index[own],
+            self._boxes.id if self._boxes is not None else wp.uint64(0),
+            self._ids,
+            self._inward,
+            self._places,
+            _NOBODY if own is None else self._number[own],
         ]
 
     def _sensor(self, beams: npt.NDArray[np.float64]) -> tuple[Any, Any]:

@@ -69,7 +69,7 @@ _ORIGIN = np.zeros(3)
 _CORRECTIONS = (1.0, 1.0, *(0.5,) * 10)
 """By how much of what it was off an object is written again, time after time.
 
-Two are enough for nine objects of ten; the halves end what would swing to and fro between the
+Two are enough for eight objects of ten; the halves end what would swing to and fro between the
 two float32 numbers beside the one that is wanted.
 """
 

@@ -87,7 +87,7 @@ def test_ranges_are_those_of_every_triangle_tried(seed: int) -> None:
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_a_moved_body_is_a_body_that_was_always_there(seed: int) -> None:
-    """Refitting the tree gives what building it anew gives."""
+    """Taking rays into its frame gives what taking its points out of it gives."""
     random = np.random.default_rng(seed)
     fixed, moving = soup(random, 40), soup(random, 30, spread=1.0)
     starts, directions = rays(random, 60)
@@ -139,6 +139,61 @@ def test_its_own_body_is_not_seen_and_others_are() -> None:
     # The other body's lidar sees the first one.
     turned = caster.scan(beams, pose_matrix(2.0, 0.0, 0.3), range_max=30.0, own="other")
     assert turned[0, 2] == pytest.approx(1.7, abs=1e-5)
+
+
+def test_a_body_with_faces_level_with_its_lidar_changes_nothing() -> None:
+    """Beams in the plane of hundreds of their own body's triangles see what is behind them."""
+    random = np.random.default_rng(4)
+    side = np.linspace(-0.4, 0.4, 16)
+    x, y = np.meshgrid(side, side, indexing="ij")
+    plate = np.stack([x, y, np.full_like(x, 0.25)], axis=-1).reshape(-1, 3)
+    index = np.arange(256).reshape(16, 16)
+    quads = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1)
+    faces = np.concatenate([quads[..., [0, 1, 2]], quads[..., [0, 2, 3]]]).reshape(-1, 3)
+    own = MovingBody("own", plate, faces.astype(np.int32))
+    # Another body hangs over the plate, within the box around it.
+    mast = MovingBody("mast", *box((0.1, -0.05, 0.0), (0.2, 0.05, 1.0)))
+    fixed = soup(random, 300)
+    both = RayCaster(*fixed, bodies=[own, mast])
+    alone = RayCaster(*fixed, bodies=[mast])
+    beams = sensor_beams(np.linspace(-math.pi, math.pi, 720, endpoint=False))
+    for place in ((0.0, 0.0, 0.0), (1.25, -0.5, 0.75), (-3.0, 2.0, 1.5)):
+        pose = pose_matrix(*place)
+        both.move({"own": pose, "mast": pose})
+        alone.move({"mast": pose})
+        lidar = pose @ pose_matrix(0.0, 0.0, 0.25)
+        found = both.scan(beams, lidar, range_max=20.0, own="own")
+        np.testing.assert_array_equal(found, alone.scan(beams, lidar, range_max=20.0))
+        assert found[0, 360] == pytest.approx(0.1, abs=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_many_bodies_are_each_where_they_were_moved(seed: int) -> None:
+    """A box in the tree for each, some of them flat, some without a triangle."""
+    random = np.random.default_rng(seed)
+    fixed = soup(random, 20)
+    bodies = [MovingBody(f"body {i}", *soup(random, 5, spread=0.5)) for i in range(12)]
+    bodies.insert(3, MovingBody("ghost", np.zeros((0, 3)), np.zeros((0, 3), np.int32)))
+    bodies.append(MovingBody("flat", *box((-1.0, -1.0, 0.0), (1.0, 1.0, 0.0))))
+    caster = RayCaster(*fixed, bodies=bodies)
+    for _ in range(2):
+        poses = {
+            body.name: pose_matrix(*random.uniform(-4, 4, 3), **angles(random)) for body in bodies
+        }
+        caster.move(poses)
+    own = "body 7"
+    points, faces = [fixed[0]], [fixed[1]]
+    for body in bodies:
+        if body.name != own:
+            faces.append(body.triangles + sum(map(len, points)))
+            pose = poses[body.name]
+            points.append(body.points @ pose[:3, :3].T + pose[:3, 3])
+    scene = np.concatenate(points), np.concatenate(faces).astype(np.int32)
+    starts, directions = rays(random, 80)
+    expected, close = exact_ranges(*scene, starts, directions)
+    found = caster.cast(starts, directions, range_max=100.0, own=own)
+    np.testing.assert_allclose(found[~close], expected[~close], atol=1e-4)
 
 
 def test_beams_are_counter_clockwise_from_forward() -> None:
@@ -262,6 +317,7 @@ def test_bad_moves_move_nothing() -> None:
     for poses in (
         {"body": pose_matrix(3.0), "nobody": np.eye(4)},
         {"body": np.full((4, 4), np.nan)},
+        {"body": np.diag([1.0, 1.0, 0.0, 1.0])},
         {"body": np.eye(3)},
     ):
         with pytest.raises(ScanError):
