@@ -3,13 +3,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.complete
 
-.PHONY: demo picture test lint bench soak clean
+.PHONY: demo demo-search picture test lint bench soak clean
 
 demo: $(STAMP)
 	@if $(BIN)/python -c "import ovphysx" 2>/dev/null; then scenario=warehouse; \
 	else scenario=warehouse_kinematic; \
 	echo "ovphysx is not installed: the kinematic StageSimulator takes its place"; fi; \
 	$(BIN)/irsim-isaac validate $$scenario -o out/demo
+
+# A cup is moved by the simulation, searched for by a robot and found; SCENARIO=flat_cm_y_up does
+# the same in centimetres with y up.
+SCENARIO ?= flat
+demo-search: $(STAMP)
+	@if $(BIN)/python -c "import ovphysx" 2>/dev/null; then simulator=physx; else simulator=stage; \
+	echo "ovphysx is not installed: the kinematic StageSimulator takes its place"; fi; \
+	$(BIN)/irsim-isaac find cup $(SCENARIO) --simulator $$simulator -o out/demo-search
 
 # The picture at the head of the README.
 picture: demo
