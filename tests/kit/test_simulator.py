@@ -203,3 +203,110 @@ def test_a_physics_step_that_does_not_fit_is_refused(headless: Kit, tmp_path: Pa
     assert headless.registered()["observers"] == []
     stage = headless.module("omni.usd").get_context().get_stage()
     assert not stage.GetSessionLayer().subLayerPaths
+
+
+class Running:
+    """A simulator that runs by itself, taken from step to step by the application's frames."""
+
+    def __init__(self, kit: Kit, **options: Any) -> None:
+        self.simulator = make("isaac", drive="runs", sub_step="1/60", **options)
+        self.worlds: list[WorldState] = []
+        self.told: list[dict[str, Twist]] = []
+        self.simulator.on_step = self._stepped
+        self._app = kit.module("omni.kit.app").get_app()
+
+    def _stepped(self, world: WorldState) -> None:
+        self.worlds.append(world)
+        if self.told:
+            self.simulator.command(self.told.pop(0))
+
+    def run(self, commands: list[dict[str, Twist]]) -> list[WorldState]:
+        self.simulator.command(commands[0])
+        self.told = commands[1:]
+        while len(self.worlds) < len(commands):
+            self._app.update()
+        return self.worlds
+
+
+@pytest.mark.parametrize(
+    ("kinematics", "command"),
+    [
+        ("diff", twist(0.5, 0.4)),
+        ("acker", twist(0.5, 0.25)),
+        ("omni", Twist(Vector3(0.4, 0.25, 0.0), Vector3())),
+        ("omni_angular", Twist(Vector3(0.3, 0.2, 0.0), Vector3(0.0, 0.0, 0.5))),
+    ],
+)
+@pytest.mark.parametrize("drive_by", ["wheels", "body"])
+def test_what_runs_is_commanded_as_what_is_stepped(
+    headless: Kit, tmp_path: Path, kinematics: Any, command: Twist, drive_by: Any
+) -> None:
+    headless.enable()
+    write_stage(tmp_path / "stage.usda")
+    options: dict[str, Any] = {
+        "stage": tmp_path / "stage.usda",
+        "robots": [robot(kinematics=kinematics, lidars=False)],
+        "starts": {"robot": (-2.0, -1.0, 0.5)},
+        "drive_by": drive_by,
+    }
+    commands = [{"robot": command}] * 4 + [{"robot": Twist()}] + [{"robot": command}] * 3
+    stepped = make("isaac", **options)
+    expected = [stepped.step(given) for given in commands]
+    stepped.close()
+    running = Running(headless, **options)
+    found = running.run(commands)
+    assert [world.to_dict() for world in found] == [world.to_dict() for world in expected]
+    running.simulator.close()
+
+
+def test_a_robot_that_was_never_commanded_is_left_to_others(headless: Kit) -> None:
+    """Whatever drives it in the window goes on to do so."""
+    headless.enable()
+    running = Running(
+        headless, **{**OPTIONS, "robots": [ROVER], "lidar": "rays", "step_time": "1/60"}
+    )
+    engine = running.simulator._engine
+    (root,) = (root for root in engine._articulations)
+    wheels = [path for path in engine._chain_of if "wheel" in path][:2]
+    app = headless.module("omni.kit.app").get_app()
+    engine.set_joints("jointVelocityTarget", dict.fromkeys(wheels, 180.0))
+    for _ in range(30):
+        app.update()
+    assert root
+    assert running.worlds[-1].robots[0].odom.twist.twist.linear.x > 0.1
+    with pytest.raises(SimulatorError, match="'ghost'"):
+        running.simulator.command({"ghost": twist(1.0)})
+    headless.module("irsim_isaac.kit.application").stop()
+    with pytest.raises(SimulatorError, match="the simulation is stopped"):
+        running.simulator.command({"rover": twist(1.0)})
+    running.simulator.close()
+    stepped = make("isaac", **OPTIONS, lidar="rays")
+    with pytest.raises(SimulatorError, match=r"it is stepped; commands are given to step\(\)"):
+        stepped.command({"rover": twist(1.0)})
+    stepped.close()
+
+
+def test_beams_of_a_turn_are_cast_when_they_fire_while_it_runs(headless: Kit) -> None:
+    """As when it is stepped, and as outside of Isaac Sim."""
+    headless.enable()
+    options = {**OPTIONS, "lidar": "rays", "scans": "revolution", "step_time": "1/30"}
+    commands = [{"rover": twist(0.625, 0.5)}] * 24
+    stepped = make("isaac", **options)
+    expected = [stepped.step(given) for given in commands]
+    stepped.close()
+    running = Running(headless, **options)
+    found = running.run(commands)
+    running.simulator.close()
+    snapshot = make("isaac", **{**options, "scans": "snapshot"})
+    instants = [snapshot.step(given) for given in commands]
+    snapshot.close()
+    # No turn is over in the first steps; then each has one, stamped with its first beam.
+    assert found[0].robots[0].scans == []
+    scans = [world.robots[0].scans[0] for world in found if world.robots[0].scans]
+    assert len({scan.header.seq for scan in scans}) >= 3
+    assert [world.to_dict() for world in found] == [world.to_dict() for world in expected]
+    last, instant = found[-1].robots[0].scans[0], instants[-1].robots[0].scans[0]
+    assert last.header.stamp < instant.header.stamp
+    assert not np.allclose(last.ranges, instant.ranges, atol=1e-3, equal_nan=True)
+    with pytest.raises(SimulatorError, match="scans must be 'snapshot' or 'revolution'"):
+        make("isaac", **{**options, "scans": "slowly"})

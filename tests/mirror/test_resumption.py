@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -125,6 +126,84 @@ def test_without_the_policy_both_stay_at_their_last_whole_state():
     assert mirror.resumptions == []
     with pytest.raises(SimulatorError, match="its process was ended"):
         mirror.run(1)
+
+
+@pytest.mark.parametrize("direction", ["follow", "lead", "beside"])
+@pytest.mark.parametrize("lost", ["left", "right"])
+@pytest.mark.parametrize("lives", [(1,), (2, 4), (3, 7, 8), (5,), (6, 20)])
+def test_who_stopped_is_taken_up_by_hand_and_finishes_its_step(direction, lost, lives):
+    """The run is that of an unbroken one, whatever was being done when it was broken off."""
+    expected, unbroken = run(faulty.Faulty(), faulty.Faulty(), direction=direction)
+    mortal = Mortal(lives=lives)
+    sides = [mortal, faulty.Faulty()] if lost == "left" else [faulty.Faulty(), mortal]
+    mirror = Mirror(*sides, direction=direction, commands=curve)
+    while True:
+        try:
+            mirror.start()
+            break
+        except SimulatorError:
+            mortal.fault = None
+    found, tried = [], 0
+    while len(found) < 20:
+        tried += 1
+        try:
+            mirror.run(1)
+        except SimulatorError as error:
+            assert str(error) == "lost: its process was ended"
+            while mortal.fault is not None:
+                # It may be lost again while it is taken up.
+                with contextlib.suppress(SimulatorError):
+                    mirror.resume()
+        else:
+            found.append(said(mirror))
+    assert tried == 20 + len(mirror.resumptions)
+    assert found == expected_poses(expected)
+    assert mirror.counts == unbroken.counts
+    assert all(item.side == lost for item in mirror.resumptions)
+
+
+def poses(state):
+    return [
+        (item["name"], item["odom"]["pose"], item["odom"]["twist"]) for item in state["objects"]
+    ]
+
+
+def said(mirror):
+    return [poses(mirror.left_state.to_dict()), poses(mirror.right_state.to_dict())]
+
+
+def expected_poses(recording):
+    return [[poses(left), poses(right)] for left, right in recording]
+
+
+def test_resuming_what_is_not_lost_changes_nothing():
+    mirror = Mirror(faulty.Faulty(), Mortal(lives=()), direction="follow", commands=curve)
+    mirror.resume()
+    mirror.start()
+    mirror.run(3)
+    mirror.resume()
+    assert mirror.resumptions == []
+    assert mirror.counts.steps == 3
+
+
+def test_a_state_that_was_broken_off_is_no_repeated_one():
+    """As a leader that runs by itself gives it: once when it is lost, once when it is not."""
+    left, right = Mortal(lives=()), faulty.Faulty()
+    mirror = Mirror(left, right, direction="lead")
+    mirror.start()
+    for count in range(1, 6):
+        state = right.step({})
+        if count == 3:
+            left.lives = [left.asked + 1]
+            with pytest.raises(SimulatorError):
+                mirror.advance(state)
+            assert mirror.counts.steps == 2
+            mirror.resume()
+        mirror.advance(state)
+        assert mirror.counts.steps == count
+    assert (mirror.counts.repeated, mirror.counts.skipped) == (0, 0)
+    mirror.advance(state)
+    assert mirror.counts.repeated == 1
 
 
 def test_it_is_not_taken_up_without_end():
