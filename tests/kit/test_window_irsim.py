@@ -190,7 +190,7 @@ def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
         folder = tmp_path / "documents" / "irsim_isaac" / "validation" / "short_drive"
         assert panel.report == folder / "report.html"
         assert json.loads((folder / "report.json").read_text())
-        assert panel.texts["result"].startswith("Short drive, irsim beside beside ")
+        assert panel.texts["result"].startswith("Short drive, IR-SIM beside ")
         opened: list[str] = []
         monkeypatch.setattr(webbrowser, "open", opened.append)
         window.button("validate", "Open report").call_clicked_fn()
@@ -200,7 +200,7 @@ def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
             window.bridge.act("validate", "open_report")
         settings = window.kit.module("carb.settings").get_settings()
         assert settings.get("/app/player/playSimulations") is not False
-        assert "isaac live" not in window.kit.module("irsim_isaac.simulators").names()
+        assert "Isaac Sim" not in window.kit.module("irsim_isaac.simulators").names()
 
     asyncio.run(run())
 

@@ -72,9 +72,9 @@ class Session:
             self.app.update()
             await asyncio.sleep(0.002)
 
-    async def done(self, task: asyncio.Task[Any]) -> Any:
+    async def done(self, task: asyncio.Task[Any], seconds: float = 60.0) -> Any:
         """Let frames go on until a task has ended, and return what came of it."""
-        await self.until(task.done)
+        await self.until(task.done, seconds)
         return task.result()
 
     # -------------------------------------------------------------- the window

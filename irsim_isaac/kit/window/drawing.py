@@ -179,7 +179,8 @@ def _stacked(sheets: Sequence[Image.Image], columns: int) -> list[list[Image.Ima
     """Return panels in columns of about the same height, in order."""
     best: list[list[Image.Image]] = []
     least = float("inf")
-    for limit in range(max(sheet.height for sheet in sheets), sum(s.height for s in sheets) + 1, 8):
+    heights = [sheet.height for sheet in sheets]
+    for limit in range(max(heights), sum(heights) + 8, 8):
         stacks: list[list[Image.Image]] = [[]]
         for sheet in sheets:
             if sum(item.height for item in stacks[-1]) + sheet.height > limit and stacks[-1]:

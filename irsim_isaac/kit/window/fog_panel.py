@@ -188,7 +188,7 @@ class Fog(LidarChoice):
                 state = f"{state}; the simulation does not play, so no frame comes"
             self.tell(state=state)
         self.tell(
-            coverage=f"{100.0 * self.coverage:.1f} % of {self.free_area:.1f} m² of free floor has "
+            coverage=f"{100.0 * self.coverage:.1f} % of {self.free_area:.1f} m^2 of free floor has "
             "been seen"
         )
 

@@ -140,7 +140,7 @@ def draw_scan(scan: LaserScan | None, width: int, height: int, *, reach: float =
     draw = ImageDraw.Draw(image)
     letters = font(10)
     for ring in range(1, rings + 1):
-        x = width / 2 + min(width / 2, height / 2) * 0.0 + 3
+        x = width / 2 + 3
         y = height / 2 - (radius / _SHARP) * ring / rings + 1
         draw.text((x, y), f"{reach * ring / rings:g} m", fill=FAINT, font=letters)
     if scan is None:

@@ -131,8 +131,8 @@ class MirrorPanel(PanelModel):
                 self._apart[name] = deque(blank, maxlen=_KEPT)
             self._apart[name].append(difference.position)
         lines = [
-            f"{name}: {difference.position:.4f} m, {difference.heading:.4f} rad; greatest "
-            f"{monitor.greatest[name][0]:.4f} m, {monitor.greatest[name][1]:.4f} rad"
+            f"{name}: {difference.position:.3f} m, {difference.heading:.3f} rad (at most "
+            f"{monitor.greatest[name][0]:.3f} m, {monitor.greatest[name][1]:.3f} rad)"
             for name, difference in monitor.present.items()
         ]
         self.tell(divergence="\n".join(lines))

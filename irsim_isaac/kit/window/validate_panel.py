@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Validate"]
 
-_BESIDE = "irsim beside"
-_LIVE = "isaac live"
+_BESIDE = "IR-SIM"
+_LIVE = "Isaac Sim"
 _AS_WRITTEN = "as written"
 _PLAY_SIMULATIONS = "/app/player/playSimulations"
 
@@ -117,7 +117,7 @@ class Validate(PanelModel):
         self.tell(
             result=f"{result.scenario.title}, {result.left.name} beside {result.right.name}: "
             f"{verdict} ({result.seconds:.1f} s)",
-            table="\n".join("  ".join(row).rstrip() for row in differences(result)),
+            table="\n".join(_row(*row) for row in differences(result)),
         )
         self.host.say(f"{self.texts['result']}; report: {self.report}")
 
@@ -147,6 +147,11 @@ class Validate(PanelModel):
         super().cancel()
         if self._calls is not None:
             self._end_calls(self._calls)
+
+
+def _row(what: str, value: str, note: str) -> str:
+    """Return one difference as a line."""
+    return f"{what}: {value} ({note})" if note else f"{what}: {value}"
 
 
 def _validated(
