@@ -170,31 +170,39 @@ def _start(points: Floats, members: Flags, k: int, random: np.random.Generator) 
         1.0 for the cluster of a point, else 0.0, shape (B, N, k).
     """
     b, n = members.shape
+    if k == 1:
+        return members[..., None].astype(float)
     low = np.where(members[..., None], points, np.inf).min(axis=1)
     high = np.where(members[..., None], points, -np.inf).max(axis=1)
     ranges = high - low
     scaled = (points - low[:, None]) / np.where(ranges > 0.0, ranges, 1.0)[:, None]
-    every = np.arange(b)[:, None, None]
+    mixture = np.repeat(np.arange(b), _STARTS)
     chosen, usable = _different(points, members, k, random)
-    centres = np.where(usable[..., None], scaled[every, chosen], np.inf)
-    clusters = np.full((b, _STARTS, n), -1)
+    chosen, usable = chosen.reshape(-1, k), usable.reshape(-1, k)
+    centres = np.where(usable[..., None], scaled[mixture[:, None], chosen], np.inf)
+    clusters = np.full((b * _STARTS, n), -1)
+    errors = np.empty(b * _STARTS)
+    moving = np.arange(b * _STARTS)
     for _ in range(_KMEANS_ITERATIONS):
-        away = scaled[:, None, :, None, :] - centres[:, :, None]
-        squares = np.einsum("brnkd,brnkd->brnk", away, away)
+        places, inside = scaled[mixture[moving]], members[mixture[moving]]
+        away = places[:, :, None, :] - centres[moving, None]
+        squares = np.einsum("rnkd,rnkd->rnk", away, away)
         nearest = squares.argmin(axis=-1)
-        if (nearest == clusters).all():
+        errors[moving] = np.where(inside, squares.min(axis=-1), 0.0).sum(axis=-1)
+        changed = (nearest != clusters[moving]).any(axis=1)
+        clusters[moving] = nearest
+        moving = moving[changed]
+        if not len(moving):
             break
-        clusters = nearest
-        inside = (clusters[..., None] == np.arange(k)) & members[:, None, :, None]
-        counts = inside.sum(axis=2)[..., None]
-        sums = np.einsum("brnk,bnd->brkd", inside.astype(float), scaled)
+        shares = ((nearest[changed][..., None] == np.arange(k)) & inside[changed][..., None]) * 1.0
+        counts = shares.sum(axis=1)[..., None]
+        sums = np.einsum("rnk,rnd->rkd", shares, places[changed])
         # A cluster that lost its points is given up.
-        centres = np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
-    errors = np.where(members[:, None], squares.min(axis=-1), 0.0).sum(axis=-1)
-    best = errors.argmin(axis=1)
-    labels = clusters[np.arange(b), best]
-    shares: Floats = ((labels[..., None] == np.arange(k)) & members[..., None]).astype(float)
-    return shares
+        centres[moving] = np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
+    best = errors.reshape(b, _STARTS).argmin(axis=1)
+    labels = clusters.reshape(b, _STARTS, n)[np.arange(b), best]
+    found: Floats = ((labels[..., None] == np.arange(k)) & members[..., None]).astype(float)
+    return found
 
 
 def _different(
