@@ -119,7 +119,7 @@ class Odometry(Message):
                 lateral = -s * east + c * north
                 if size > 2:
                     turn = velocity[2]
-        # Calling eight more constructors takes longer than all else here, and theirs only fill slots.
+        # Eight more constructors would take longer than all else here, and only fill slots.
         header = _new(Header)
         header.seq, header.stamp, header.frame_id = seq, stamp, frame_id
         position = _new(Point)
