@@ -43,7 +43,7 @@ def _state() -> WorldState:
             np.zeros(0, np.float32),
         )
         odom = Odometry(Header(1, 0.1), f"{name}/base_link")
-        odom.pose.pose.position = Point(*random.uniform(-9.0, 9.0, 2), 0.0)
+        odom.pose.pose.position = Point(*random.uniform(-9.0, 9.0, 2).tolist(), 0.0)
         objects.append(
             ObjectState(
                 *(header, number, name, "robot", "diff", "circle", odom, scan),

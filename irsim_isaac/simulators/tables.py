@@ -82,9 +82,7 @@ class ArrayWriter:
             return self._one(arrays[0], declared)
         first = arrays[0]
         if _alike(arrays, first):
-            if not first.size:
-                return self._word(first, first, declared)
-            return self._word(np.concatenate(arrays), first, declared)
+            return self._word(_joined(arrays), first, declared)
         if all(array is None for array in arrays):
             return None
         return (tuple([self._one(array, declared) for array in arrays]),)
@@ -97,23 +95,25 @@ class ArrayWriter:
         if array is None:
             return None
         array = np.asarray(array)
+        if array.nbytes < _OWN_FRAME:
+            return self._word(array.tobytes(), array, declared)
         if not array.flags.c_contiguous:
             array = np.ascontiguousarray(array)
-        return self._word(array, array, declared)
+        return self._word(array.data.cast("B"), array, declared)
 
     def _word(self, data: Any, first: Any, declared: np.dtype[Any] | None) -> Any:
-        dtype, shape = first.dtype, first.shape
+        """Take the bytes of arrays of which one is given."""
+        dtype, shape, size = first.dtype, first.shape, len(data)
         # For numpy, None is the dtype float64.
         plain = declared is not None and dtype == declared and len(shape) == 1
-        if plain and shape == _COVARIANCE and dtype == _FLOAT64 and not data.view(np.int64).any():
+        if plain and shape == _COVARIANCE and dtype == _FLOAT64 and data == bytes(size):
             return True
         if dtype.str not in _NUMBERS:
             raise TypeError(f"found an array of {dtype}, expected numbers of 64 bits at most")
-        size = data.nbytes
         if size >= _OWN_FRAME:
-            self.frames.append(data.data.cast("B"))
+            self.frames.append(data)
         elif size:
-            self._parts.append(data if data.ndim == 1 else data.tobytes())
+            self._parts.append(data)
             if size % _ALIGNED:
                 self._parts.append(bytes(-size % _ALIGNED))
         return shape[0] if plain else (dtype.str, shape)
@@ -131,6 +131,13 @@ def _alike(arrays: Sequence[Any], first: Any) -> bool:
     return [array.dtype for array in arrays].count(first.dtype) == count and [
         array.shape for array in arrays
     ].count(first.shape) == count
+
+
+def _joined(arrays: Sequence[Any]) -> bytes:
+    try:
+        return b"".join(arrays)
+    except ValueError:  # one has its values apart
+        return np.concatenate(arrays).tobytes()
 
 
 class ArrayReader:
@@ -243,9 +250,13 @@ class _Values:
 
     def pack(self, column: Sequence[Any], writer: ArrayWriter) -> Any:
         first = column[0]
-        kinds = set(map(type, column))
-        # Among floats, what is equal may have other bits.
-        if len(kinds) == 1 and first.__class__ is not float and column.count(first) == len(column):
+        # What is equal to a text is that text; numbers of other types are equal, too, and equal
+        # floats may have other bits.
+        if (
+            first.__class__ is not float
+            and column.count(first) == len(column)
+            and (first.__class__ is str or len(set(map(type, column))) == 1)
+        ):
             return first
         return tuple(column)
 
@@ -281,6 +292,8 @@ class _Lists:
         self._inner = inner
 
     def pack(self, column: Sequence[Any], writer: ArrayWriter) -> Any:
+        if not any(column):
+            return 0, ()
         lengths = _LENGTHS.pack(tuple(map(len, column)), writer)
         content = tuple(chain.from_iterable(column))
         if isinstance(self._inner, Table):
@@ -293,12 +306,11 @@ class _Lists:
             content = self._inner.unpack(content, reader)
         elif content.__class__ is not tuple or not self._inner.issuperset(map(type, content)):
             raise ValueError(f"lists of {content!r:.80}")
-        told = _LENGTHS.unpack(lengths, count, reader)
+        told = list(_LENGTHS.unpack(lengths, count, reader))
         if lengths == 1 and len(content) == count:
             return [[item] for item in content]
         if lengths == 0 and not content:
             return [[] for _ in range(count)]
-        told = list(told)
         if min(told) < 0 or sum(told) != len(content):
             raise ValueError(f"lists of {sum(told)} items in all, found {len(content)}")
         rest = iter(content)
@@ -312,6 +324,8 @@ class _Messages:
         self._inner = inner
 
     def pack(self, column: Sequence[Any], writer: ArrayWriter) -> Any:
+        if set(map(type, column)) <= _FLAGS:
+            return _ELSEWHERE.pack(column, writer), ()
         own = [item for item in column if item is not None and item is not True]
         flags = tuple([item if item is None or item is True else False for item in column])
         return _ELSEWHERE.pack(flags, writer), self._inner.pack(own, writer)
@@ -383,7 +397,8 @@ class Table:
         if not count:
             return ()
         numbers, rows = self._split(messages)
-        if _FLOATS.issuperset(map(type, numbers)):
+        kinds = list(map(type, numbers))
+        if kinds.count(float) == len(kinds) or _FLOATS.issuperset(kinds):
             writer.put_bytes(struct.pack(f"<{len(numbers)}d", *numbers))
             told: Any = True
         else:
@@ -447,10 +462,11 @@ class _Writing:
     """
 
     def __init__(self, cls: type) -> None:
-        self._names: dict[str, Any] = {"new": object.__new__}
+        self._names: dict[str, Any] = {"blanks": self._blanks}
         self._binds: list[str] = []
         self._values: list[str] = []
         self._makes: list[str] = []
+        self._classes: list[type] = []
         self.numbers: list[str] = []
         self.columns: list[Any] = []
         self.layout: list[str] = []
@@ -468,9 +484,13 @@ class _Writing:
         )
         targets = "".join(f"f{index}, " for index in range(len(self.numbers)))
         others = "".join(f"a{index}, " for index in range(len(self._values)))
+        blanks = "".join(f"m{index}, " for index in range(len(self._classes)))
         self.build = self._function(
             "def build(numbers, columns):",
-            ["made = []", f"for ({targets}), {others} in zip(numbers, *columns, strict=True):"],
+            [
+                "made = []",
+                f"for ({targets}), {others}{blanks} in zip(numbers, *columns, *blanks()):",
+            ],
             [*self._makes, f"made.append({made})"],
             "return made",
         )
@@ -480,13 +500,16 @@ class _Writing:
         exec("\n".join([head, *lines, f"    {end}"]), self._names)
         return self._names[head.removeprefix("def ").partition("(")[0]]
 
+    def _blanks(self) -> list[Iterator[Any]]:
+        """Return, for each class, messages of it without values."""
+        return [map(object.__new__, repeat(cls)) for cls in self._classes]
+
     def _message(self, cls: type, value: str) -> str:
         """Add the fields of a message and return the name of the one that is made."""
         hints = get_type_hints(cls)
         single, many = getattr(cls, "_shared_fields", ("", ""))
-        made = f"m{len(self._names)}"
-        kind = f"C{made}"
-        self._names[kind] = cls
+        made = f"m{len(self._classes)}"
+        self._classes.append(cls)
         content = {}
         for item in fields(cls):
             access = f"{value}.{item.name}"
@@ -501,7 +524,6 @@ class _Writing:
                     f"True if {all_of} and {all_of}[0] is {one} else {one}", _Messages(inner)
                 )
                 self.shared = (int(content[single][1:]), int(content[many][1:]))
-        self._makes.append(f"{made} = new({kind})")
         self._makes += [f"{made}.{name} = {expression}" for name, expression in content.items()]
         return made
 
