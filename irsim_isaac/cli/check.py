@@ -38,6 +38,7 @@ def check(
     from irsim_isaac.errors import StageError
     from irsim_isaac.map import load_ros_map
     from irsim_isaac.stage import check_map, open_stage
+    from irsim_isaac.stage.parameters import opening_of
 
     path = map_file
     if map_file.is_dir():
@@ -50,10 +51,7 @@ def check(
         _check_world(path, stage, json_output)
         return
     occupancy = load_ros_map(path)
-    with_options = occupancy.report.parameters.get("opened_with") or {}
-    if not isinstance(with_options, dict):
-        raise StageError(f"{path}: opened_with is {with_options!r}, keys and values were expected")
-    opened = open_stage(stage, **with_options)
+    opened = open_stage(stage, **opening_of(occupancy.report.parameters, str(path)))
     with drawn_progress() as progress:
         result = check_map(occupancy, opened, progress=progress)
     if json_output:
@@ -84,9 +82,10 @@ def _is_world(path: Path) -> bool:
 def _check_world(path: Path, stage: Path, json_output: bool) -> None:
     from irsim_isaac.cli.progress import drawn_progress
     from irsim_isaac.stage import open_stage
+    from irsim_isaac.stage.parameters import opening_of
     from irsim_isaac.stage.world_check import check_world, world_provenance
 
-    opened = open_stage(stage, **(world_provenance(path).get("opened_with") or {}))
+    opened = open_stage(stage, **opening_of(world_provenance(path), str(path)))
     with drawn_progress() as progress:
         result = check_world(path, opened, progress=progress)
     if json_output:

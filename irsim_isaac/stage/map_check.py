@@ -11,15 +11,10 @@ from irsim_isaac.errors import StageError
 from irsim_isaac.map import Occupancy
 from irsim_isaac.stage.geometry import Progress
 from irsim_isaac.stage.occupancy import build_occupancy
+from irsim_isaac.stage.parameters import MapParameters, read_parameters
 from irsim_isaac.stage.usd import Usd
 
 __all__ = ["MapCheck", "check_map"]
-
-_BUILDING = (
-    "resolution", "height", "floor", "bounds", "geometry", "mode", "solid", "seeds", "root",
-    "include", "exclude", "static_only", "include_invisible", "include_guides", "time",
-    "time_code", "keep_shells",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +67,8 @@ def check_map(
         )
     if parameters.get("geometry") == "given":
         raise StageError("the map was made from surfaces that were given, not from a stage")
-    options: dict[str, Any] = {key: parameters[key] for key in _BUILDING if key in parameters}
-    for key in ("height", "bounds"):
-        if isinstance(options.get(key), list):
-            options[key] = tuple(options[key])
-    if options.get("bounds") is None:
-        options.pop("bounds", None)
+    said = read_parameters(MapParameters, dict(parameters), "the map's irsim_isaac")
+    options: dict[str, Any] = said.model_dump(exclude_unset=True)
     try:
         made = build_occupancy(stage, progress=progress, **options)
     except StageError as error:

@@ -12,6 +12,7 @@ import yaml
 
 from irsim_isaac.errors import StageError
 from irsim_isaac.stage.geometry import Progress
+from irsim_isaac.stage.parameters import WorldFrame, WorldParameters, read_parameters
 from irsim_isaac.stage.usd import Usd
 from irsim_isaac.stage.world import build_world
 
@@ -74,6 +75,16 @@ def _content(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     return content
 
 
+def _sections(content: Mapping[str, Any], path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the obstacles of a world, each of which has a name in those of this project."""
+    sections = content.get("obstacle") or []
+    if not isinstance(sections, list) or not all(
+        isinstance(section, dict) and isinstance(section.get("name"), str) for section in sections
+    ):
+        raise StageError(f"{path}: obstacle: a list of obstacles with names was expected")
+    return sections
+
+
 def check_world(
     path: str | os.PathLike[str], stage: Usd.Stage, *, progress: Progress | None = None
 ) -> WorldCheck:
@@ -93,24 +104,26 @@ def check_world(
             f"{path}: the world was made from surfaces that were given, not from a stage"
         )
     content = _content(path)
-    low, high = said["height"]
-    x, y = content["world"]["offset"]
+    made_with = read_parameters(WorldParameters, dict(said), f"{path}: custom.irsim_isaac")
+    frame = read_parameters(WorldFrame, content.get("world"), f"{path}: world")
+    low, high = made_with.height
+    x, y = frame.offset
     made = build_world(
         stage,
-        mode=said["mode"],
-        height=(low, high) if said["mode"] == "band" else (0.1, 0.62),
-        lidar_height=low if said["mode"] == "lidar" else None,
-        floor=said["floor"],
-        tolerance=said["tolerance"],
-        merge=bool(said.get("merge", False)),
-        geometry=said["geometry"],
-        bounds=(x, y, x + content["world"]["width"], y + content["world"]["height"]),
+        mode=made_with.mode,
+        height=(low, high) if made_with.mode == "band" else (0.1, 0.62),
+        lidar_height=low if made_with.mode == "lidar" else None,
+        floor=made_with.floor,
+        tolerance=made_with.tolerance,
+        merge=made_with.merge,
+        geometry=made_with.geometry,
+        bounds=(x, y, x + frame.width, y + frame.height),
         progress=progress,
     )
     digest = str(made.report.parameters["digest"])
     # Through YAML, as the file went, so that numbers have the same form.
     now = yaml.safe_load(yaml.safe_dump(made.to_irsim())).get("obstacle") or []
-    before = {section["name"]: section for section in content.get("obstacle") or []}
+    before = {section["name"]: section for section in _sections(content, path)}
     after = {section["name"]: section for section in now}
     if "obstacle_map" in content["world"]:
         # What stands may be in the image alone.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from irsim_isaac.cli import main
 from irsim_isaac.map import load_ros_map
@@ -91,6 +92,44 @@ def test_check_of_a_map_that_says_nothing_is_bad_input(
     (out / "map.yaml").write_text(lines[0])
     assert main(["check", str(out), STAGE]) == 2
     assert "does not say from which stage" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("resolution", "fine"),
+        ("height", ["low", "high"]),
+        ("bounds", 3),
+        ("seeds", [1]),
+        ("root", None),
+        ("exclude", 5),
+        ("time", []),
+        ("mode", "radar"),
+        ("opened_with", {"meters_per_unit": "x"}),
+        ("opened_with", {"payload": "all"}),
+        ("opened_with", [1]),
+    ],
+)
+def test_check_names_the_key_of_a_file_that_was_edited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, value: object
+) -> None:
+    for command, place in (("map", ("irsim_isaac",)), ("world", ("custom", "irsim_isaac"))):
+        out = tmp_path / command
+        assert main([command, STAGE, "-o", str(out), "--bounds", "-5", "-5", "5", "5"]) == 0
+        file = out / f"{command}.yaml"
+        content = yaml.safe_load(file.read_text())
+        said = content
+        for step in place:
+            said = said[step]
+        if command == "world" and key not in {*said, "opened_with"}:
+            continue
+        said[key] = value
+        file.write_text(yaml.safe_dump(content))
+        capsys.readouterr()
+        assert main(["check", str(file), STAGE]) == 2
+        told = capsys.readouterr()
+        assert f"{key}" in told.err
+        assert (told.err.count("\n"), told.out) == (1, "")
 
 
 def test_doctor_says_what_is_installed_and_what_a_stage_is(
