@@ -15,11 +15,19 @@ import numpy as np
 import pytest
 import yaml
 
-from irsim_isaac.errors import IrsimIsaacError, SimulatorError, StageError
+from irsim_isaac.errors import (
+    InteractiveError,
+    IrsimIsaacError,
+    SimulatorError,
+    StageError,
+    StoreError,
+)
 from tests.kit.host import DOUBLE, ROOT, Kit, hosted
 from tests.kit.window_session import LIDAR, STAGE, Session
 
 pytest.importorskip("ovphysx")
+
+FLAT = ROOT / "data" / "flat.usda"
 
 
 @pytest.fixture(params=["5_1", "6"], ids=["5.1", "6"])
@@ -309,6 +317,7 @@ def test_seeds_are_picked_in_the_viewport(window: Session) -> None:
     window.execute("map_pick")
     screen().click(0.0, 0.0)
     window.kit.module("omni.usd").get_context().close_stage()
+    api.met = None
     api.answer()
     assert api.scene_views == [] and len(panel.seeds) == 1
     window.execute("map_clear_seeds")
@@ -582,7 +591,7 @@ def test_the_doctor_tells_of_a_name_that_is_gone(
     asyncio.run(run())
 
 
-def test_the_world_of_the_stage_is_read(window: Session) -> None:
+def test_rooms_that_nobody_labelled_are_found(window: Session) -> None:
     async def run() -> None:
         window.start().open()
         world = await window.done(window.execute("world_read", door_width=1.0))
@@ -590,5 +599,111 @@ def test_the_world_of_the_stage_is_read(window: Session) -> None:
         assert window.panel("world").texts["result"].startswith("2 rooms, 0 surfaces, 0 items")
         await window.frame()
         assert "room_1: no surface\nroom_2: no surface" in window.labels("world")
+
+    asyncio.run(run())
+
+
+def test_the_flat_is_read_and_surfaces_are_ranked_by_what_was_seen(
+    window: Session, tmp_path: Path
+) -> None:
+    pytest.importorskip("sqlalchemy")
+    from irsim_isaac.interactive import Observation, Store
+
+    async def run() -> None:
+        window.start(FLAT).open()
+        window.field("world", "item").type("mug")
+        window.button("world", "Where to look").call_clicked_fn()
+        ranked = await window.done(window.panel("world").task.asyncio)
+        surfaces = [surface.name for _, surface in window.panel("world").world.surfaces()]
+        assert [entry.name for entry in ranked] == surfaces
+        assert len(surfaces) > 10
+        with Store(str(tmp_path / "seen.db")) as store:
+            store.add_observation(Observation(surfaces[4], "mug"))
+        window.field("world", "store").type(str(tmp_path / "seen.db"))
+        window.button("world", "Where to look").call_clicked_fn()
+        ranked = await window.done(window.panel("world").task.asyncio)
+        assert ranked[0].name == surfaces[4] and ranked[0].score > ranked[1].score
+        await window.frame()
+        told = window.panel("world").texts["ranking"]
+        assert told in window.labels("world")
+        assert told.startswith(f"1. {surfaces[4]} (") and told.endswith(" more")
+        ranked = await window.done(window.execute("world_find", strategy="models"))
+        assert ranked == ()
+        assert "no surface is known" in window.panel("world").texts["ranking"]
+
+    asyncio.run(run())
+
+
+def test_what_a_study_placed_is_learned(window: Session, tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    from irsim_isaac.interactive import Store
+    from tests.interactive.studies import crowd, new_condition
+
+    path = tmp_path / "study.db"
+    with Store(str(path)) as store:
+        study, condition = new_condition(store)
+        crowd(store, condition, np.random.default_rng(1), noise=0.0, sessions=4)
+
+    async def run() -> None:
+        window.start().open()
+        window.field("world", "store").type(str(path))
+        window.field("world", "study").type(str(study))
+        window.button("world", "Learn").call_clicked_fn()
+        count = await window.done(window.panel("world").task.asyncio)
+        assert count > 0
+        with Store(str(path)) as store:
+            assert len(store.load_models(condition).models) == count
+        with pytest.raises(StoreError):
+            await window.done(window.execute("world_learn", study=study + 1))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("action", ["learn", "find"])
+def test_a_store_that_is_not_there_and_nothing_to_look_for_are_told(
+    window: Session, action: str
+) -> None:
+    async def run() -> None:
+        window.start(FLAT)
+        with pytest.raises(InteractiveError, match=r"is named, .* was expected"):
+            await window.done(window.execute(f"world_{action}"))
+        with pytest.raises(InteractiveError, match=r"there is no store at /nowhere/iw\.db"):
+            await window.done(window.execute(f"world_{action}", item="mug", store="/nowhere/iw.db"))
+        assert window.panel("world").values["store"] == "/nowhere/iw.db"
+
+    asyncio.run(run())
+
+
+# ---------------------------------------------------------------------- frames
+
+
+def test_what_goes_wrong_in_a_frame_is_told_once_and_let_go_of(window: Session) -> None:
+    async def run() -> None:
+        window.start()
+        window.execute("lidar_start")
+        await window.frame()
+        window.kit.module("irsim_isaac.kit.lidar").close_lidars()
+        for _ in range(5):
+            await window.frame()
+        assert [text for _, text, _ in window.shown] == [
+            f"lidar {LIDAR}: it is closed, or its stage is"
+        ]
+        assert window.panel("lidar").lidar is None
+        window.execute("lidar_start")
+        await window.frame()
+        assert window.panel("lidar").error == ""
+
+    asyncio.run(run())
+
+
+def test_the_fog_on_the_ground_is_no_part_of_a_map(window: Session) -> None:
+    async def run() -> None:
+        window.start()
+        before = await window.done(window.execute("map_preview", lowest=0.005, resolution=0.2))
+        await window.done(window.execute("fog_start"))
+        stage = window.kit.module("omni.usd").get_context().get_stage()
+        points = stage.GetPrimAtPath("/irsim_isaac_fog").GetAttribute("points")
+        await window.until(points.Get)
+        assert await window.done(window.execute("map_preview")) == before
 
     asyncio.run(run())

@@ -212,12 +212,19 @@ class PanelModel:
         return None if self.task is None or self.task.done else self.task
 
     def look(self) -> None:
-        """Go on with the frame: cheap, because it is called with every one."""
-        self.watch()
-        now = self.host.clock()
-        if now - self._looked >= REFRESH:
-            self._looked = now
-            self.refresh()
+        """Go on with the frame: cheap, because it is called with every one.
+
+        Where that goes wrong, everything is let go of, so that it is told once.
+        """
+        try:
+            self.watch()
+            now = self.host.clock()
+            if now - self._looked >= REFRESH:
+                self._looked = now
+                self.refresh()
+        except EXPECTED as error:
+            self.stage_closes()
+            self.fail(error)
         for canvas in self.canvases.values():
             canvas.look()
             if canvas.error is not None:

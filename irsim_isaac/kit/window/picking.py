@@ -65,6 +65,8 @@ class Pick:
 
     def _answered(self, path: str, position: Any, *_: Any) -> None:
         """Take up what the viewport says: a prim and a point of the stage."""
+        if self._picked is None:
+            return
         if not path or position is None:
             self._tell(None)
             return

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Snapshot", "take_snapshot"]
+__all__ = ["OURS", "Snapshot", "take_snapshot"]
+
+OURS = ("irsim_isaac_fog",)
+"""Prims at the root of the live stage that are ours and no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +41,8 @@ def take_snapshot(stage: Any) -> Snapshot:
     Args:
         stage: The open stage.
     """
-    return Snapshot(stage.Flatten())
+    layer = stage.Flatten()
+    for name in OURS:
+        if name in layer.rootPrims:
+            del layer.rootPrims[name]
+    return Snapshot(layer)
