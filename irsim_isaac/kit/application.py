@@ -22,24 +22,32 @@ __all__ = [
 SIMULATOR = "isaac"
 """The name under which the live Isaac Sim is made as a simulator."""
 
+_IRSIM = "irsim"
+
 _LOADING_FRAMES = 10_000
 
 
 def register_simulator() -> Undo:
-    """Make the live Isaac Sim known to ``simulators.make``.
+    """Make the live Isaac Sim known to ``simulators.make``, and IR-SIM beside it.
+
+    In this process "irsim" is IR-SIM in a process of its own from now on, whoever asks for it:
+    its imports, threads and prints do not go with Isaac Sim's.
 
     Returns:
         A function that makes it unknown again and closes what was left open of it.
     """
+    from irsim_isaac.kit.irsim_process import start_irsim
     from irsim_isaac.kit.lidar import close_lidars
     from irsim_isaac.kit.simulator import IsaacSimulator, close_simulator
-    from irsim_isaac.simulators import register, unregister
+    from irsim_isaac.simulators import IrsimSimulator, register, unregister
 
     # After a hot reload the class is another one.
     register(SIMULATOR, IsaacSimulator, replace=True)
+    register(_IRSIM, start_irsim, replace=True)
 
     def forget() -> None:
         unregister(SIMULATOR)
+        register(_IRSIM, IrsimSimulator, replace=True)
         close_simulator()
         close_lidars()
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import irsim_isaac
 from irsim_isaac.errors import SimulatorError
@@ -20,7 +23,7 @@ from irsim_isaac.kit.packages import REMOTE, python_launcher, require
 if TYPE_CHECKING:
     from irsim_isaac.clock import Seconds
     from irsim_isaac.robot import RobotSpec
-    from irsim_isaac.simulators import RemoteSimulator
+    from irsim_isaac.simulators import RemoteSimulator, StartPose
 
 __all__ = [
     "ENVIRONMENT_SETTING",
@@ -181,28 +184,34 @@ def make_environment(
 
 
 def start_irsim(
-    world: str | os.PathLike[str],
+    world: str | os.PathLike[str] | None = None,
     *,
-    folder: Path,
+    folder: Path | None = None,
     robots: Sequence[RobotSpec] = (),
+    starts: Mapping[str, StartPose] | None = None,
     step_time: Seconds = 0.1,
     seed: int = 0,
     python: str | None = None,
     timeout: float = 30.0,
+    **options: Any,
 ) -> RemoteSimulator:
     """Start IR-SIM in a process of its own.
 
     The process sees nothing of Isaac Sim's Python but this very package. It ends with the
-    simulator, and by itself when this process is no more.
+    simulator, and by itself when this process is no more. In Isaac Sim this is what the
+    simulator "irsim" is.
 
     Args:
         world: The world file.
-        folder: A folder of ours, where this package is laid out where it lies among others.
+        folder: A folder of the caller's, where this package is laid out where it lies among
+            others; None for one that lasts as long as this process.
         robots: Its robots.
+        starts: Where robots start that do not start where the world says: x, y [m], yaw [rad].
         step_time: The length of a step [s].
         seed: The seed of everything random.
         python: The Python to run it in; that of ``irsim_python`` where None.
         timeout: How long an answer may take [s].
+        **options: What ``IrsimSimulator`` takes besides.
 
     Raises:
         MissingInIsaacSimError: pyzmq or msgpack is missing here; the message says how to install
@@ -217,11 +226,13 @@ def start_irsim(
         simulator="irsim",
         world=world,
         robots=robots,
+        starts=starts,
         step_time=step_time,
         seed=seed,
         python=python or irsim_python(),
         environment=_clean_environment(_lent_package(folder)),
         timeout=timeout,
+        **options,
     )
 
 
@@ -322,7 +333,7 @@ def _clean_environment(package: Path | None) -> dict[str, str]:
     return cleaned
 
 
-def _lent_package(folder: Path) -> Path:
+def _lent_package(folder: Path | None) -> Path:
     """Return a folder that holds this package and no other.
 
     Args:
@@ -331,6 +342,8 @@ def _lent_package(folder: Path) -> Path:
     package = Path(irsim_isaac.__file__).resolve().parent
     if (package.parent / "pyproject.toml").is_file():
         return package.parent
+    if folder is None:
+        folder = _own_folder()
     lent = folder / "package"
     if not lent.exists():
         lent.mkdir(parents=True)
@@ -340,6 +353,14 @@ def _lent_package(folder: Path) -> Path:
             # Windows gives links to some users only.
             shutil.copytree(package, lent / package.name)
     return lent
+
+
+@cache
+def _own_folder() -> Path:
+    """Return a folder that lasts as long as this process."""
+    folder = tempfile.mkdtemp(prefix="irsim_isaac_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _tell_nobody(done: int, total: int, what: str) -> None:

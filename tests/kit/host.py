@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from irsim_isaac.simulators import IrsimSimulator, register, unregister
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -155,6 +157,9 @@ def hosted(release: str, *, window: bool, documents: Path) -> Iterator[Kit]:
             kit.module("omni.usd").get_context().close_stage()
         finally:
             _forget()
+            # Scripts leave them to the end of their process.
+            unregister("isaac")
+            register("irsim", IrsimSimulator, replace=True)
 
 
 def _forget() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from irsim_isaac.errors import SimulatorError
 from irsim_isaac.kit.irsim_process import (
     IRSIM_REQUIREMENTS,
     PYTHON_SETTING,
@@ -23,7 +24,9 @@ from irsim_isaac.kit.irsim_process import (
     make_environment,
     start_irsim,
 )
+from irsim_isaac.simulators import IrsimSimulator, make
 from tests.kit.host import ROOT, Kit
+from tests.simulators.arena import twist
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -189,6 +192,38 @@ def test_the_package_alone_is_lent_from_among_others(
     assert lent == tmp_path / "own" / "package"
     assert [path.name for path in lent.iterdir()] == ["irsim_isaac"]
     assert (lent / "irsim_isaac" / "errors.py").is_file()
+
+
+def test_in_isaac_sim_every_ir_sim_runs_in_a_process_of_its_own(
+    headless: Kit, tmp_path: Path
+) -> None:
+    """Whoever asks for it by its name: a scenario, a command, a script."""
+    pytest.importorskip("irsim")
+    from irsim_isaac.stage import build_world, robot_specs
+
+    headless.enable()
+    set_python(headless, sys.executable)
+    stage = headless.open_stage(STAGE)
+    build_world(stage, robots=robot_specs(stage)).save(tmp_path)
+    simulator = make(
+        "irsim",
+        stage=STAGE,
+        world=tmp_path / "world.yaml",
+        robots=robot_specs(stage),
+        starts={"carrier": (-7.0, -4.0, 0.5)},
+        step_mode="external",
+    )
+    number = simulator.process_id
+    assert number not in (None, os.getpid())
+    assert simulator.read().robots[0].odom.pose.pose.position.x == pytest.approx(-7.0)
+    with pytest.raises(SimulatorError, match="a command for 'carrier' in external stepping"):
+        simulator.step({"carrier": twist(1.0)})
+    simulator.close()
+    assert ended(number)
+    headless.disable()
+    here = make("irsim", world=tmp_path / "world.yaml")
+    assert type(here) is IrsimSimulator
+    here.close()
 
 
 def test_one_that_was_made_for_another_version_is_not_used(headless: Kit, launcher: Path) -> None:
