@@ -227,9 +227,9 @@ class PanelModel:
             self.fail(error)
         for canvas in self.canvases.values():
             canvas.look()
-            if canvas.error is not None:
-                error, canvas.error = canvas.error, None
-                self.fail(error)
+            failed, canvas.error = canvas.error, None
+            if failed is not None:
+                self.fail(failed)
 
     def watch(self) -> None:
         """Take up what a frame has brought."""
