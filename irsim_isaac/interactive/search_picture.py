@@ -66,7 +66,7 @@ def draw_search(
     pen = _Pen.over(base, occupancy)
     track, begin = outcome.track, outcome.search_begins
     if begin > 0:
-        pen.line(track[: begin + 1], _BEFORE, 2.0)
+        pen.line(track[: begin + 1], _BEFORE, 3.0)
     pen.line(track[begin:], _DRIVE, 3.5)
     pen.arrows(track[begin:], _DRIVE)
     seen = camera or Camera()
@@ -88,6 +88,7 @@ def draw_search(
         pen.disc(places[0].view.position[:2], 11.0, colour, str(number))
     if outcome.position is not None:
         pen.ring(outcome.position[:2], 15.0, _FOUND_EDGE)
+        pen.text(outcome.position[:2], outcome.item, _FOUND_EDGE)
     drawn = Image.alpha_composite(base, pen.finished())
     return _with_legend(drawn, outcome)
 
@@ -200,6 +201,18 @@ class _Pen:
         )
         font = ImageFont.load_default(size=1.25 * r)
         draw.text((x, y), text, fill=(255, 255, 255, 255), font=font, anchor="mm")
+
+    def text(self, at: Any, text: str, colour: Colour) -> None:
+        ((x, y),) = self._at([at])
+        ImageDraw.Draw(self._layer, "RGBA").text(
+            (x + 22.0 * self._thick, y),
+            text,
+            fill=colour,
+            font=ImageFont.load_default(size=20.0 * self._thick),
+            anchor="lm",
+            stroke_width=round(2.0 * self._thick),
+            stroke_fill=_PAPER,
+        )
 
     def ring(self, at: Any, radius: float, colour: Colour) -> None:
         ((x, y),) = self._at([at])
