@@ -125,6 +125,8 @@ class LiveMirror:
         commands: As given.
         on_change: Called without arguments when the state, the error or what it is busy with
             has changed; None for nothing.
+        on_step: Called with IR-SIM's and Isaac Sim's state after each step, as to publish both;
+            None for nothing.
     """
 
     def __init__(
@@ -141,6 +143,7 @@ class LiveMirror:
     ) -> None:
         self.commands = commands
         self.on_change: Callable[[], None] | None = None
+        self.on_step: Callable[[WorldState, WorldState], None] | None = None
         self._drive: Drive = drive
         self._step_time = step_time
         self._policy = policy
@@ -317,7 +320,9 @@ class LiveMirror:
         if self._state != "running":
             raise MirrorError(f"the mirror is {self._state}; a running one was expected")
         try:
-            mirror.run(steps)
+            for _ in range(steps):
+                mirror.run(1)
+                self._tell_step(mirror)
         except SimulatorError as error:
             if self._irsim is not None and self._irsim.fault is not None:
                 self._become("lost", _line(error))
@@ -563,10 +568,15 @@ class LiveMirror:
         try:
             self._take_in(state)
             self._heard = time.monotonic()
+            self._tell_step(self._started())
         except IrsimIsaacError as error:
             self._stumble(error, state)
         finally:
             self._in_step = False
+
+    def _tell_step(self, mirror: Mirror) -> None:
+        if self.on_step is not None:
+            self.on_step(mirror.left_state, mirror.right_state)
 
     def _told(self, state: WorldState) -> Mapping[str, Twist]:
         """Return the commands for what comes next."""

@@ -118,6 +118,7 @@ def check_run() -> Iterator[Check]:
         name = next(iter(isaac.robots))
         lidar = isaac.lidars[name][0]
         before = isaac.read().objects[0].odom.pose.pose.position.x
+        began = isaac_sim().simulation_time()
         forward = {name: Twist(Vector3(0.5, 0.0, 0.0), Vector3())}
         steps = 0
         while lidar.scan is None and steps < _STEPS:
@@ -129,6 +130,12 @@ def check_run() -> Iterator[Check]:
             state = isaac.step(forward)
         way = state.objects[0].odom.pose.pose.position.x - before
         told = 0.5 * (steps + 10) * isaac.step_time
+        passed = isaac_sim().simulation_time() - began
+        yield Check(
+            "time is the simulation's",
+            abs(isaac.time - passed) < 1e-4,
+            f"{isaac.time:.6f} s by steps, {passed:.6f} s by Isaac Sim",
+        )
         yield Check(
             "step a robot",
             0.7 * told < way < 1.2 * told,

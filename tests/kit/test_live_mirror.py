@@ -395,6 +395,23 @@ def test_what_cannot_go_on_stops_after_the_step_and_says_why(seen: Session) -> N
 
 
 @on_6
+@pytest.mark.parametrize("drive", ["runs", "step"])
+def test_both_sides_are_told_after_each_step(session: Session, drive: Any) -> None:
+    """As ROS 2 publishes both robots."""
+    mirror = session.mirror(drive=drive)
+    told: list[tuple[float, float]] = []
+    mirror.on_step = lambda irsim, isaac: told.append((irsim.header.stamp, isaac.header.stamp))
+    mirror.start("follow")
+    if drive == "runs":
+        session.frames(5)
+    else:
+        mirror.run(5)
+    assert told == [(stamp, stamp) for stamp, _ in told]
+    assert [stamp for stamp, _ in told] == pytest.approx([count / 60 for count in range(1, 6)])
+    mirror.close()
+
+
+@on_6
 def test_another_live_simulator_ends_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.kit.module("irsim_isaac.kit.live_mirror"), "_LOOK", 0.0)
     mirror = session.mirror()
