@@ -20,15 +20,13 @@ __all__ = [
 ]
 
 
-def open_overlay(path: str | os.PathLike[str], folder: Path) -> Usd.Stage:
-    """Return a stage whose root layer is new and has the file below it.
+def open_overlay(path: str | os.PathLike[str]) -> Usd.Stage:
+    """Return a stage whose root layer is new, lies in no file, and has the file below it.
 
-    What is authored goes to the new layer, ``folder / "overlay.usda"``; saving the stage's
-    root layer writes it.
+    What is authored goes to the new layer.
 
     Args:
         path: The USD file.
-        folder: Where the new layer is to lie.
 
     Raises:
         StageError: The file is missing or no USD.
@@ -38,8 +36,8 @@ def open_overlay(path: str | os.PathLike[str], folder: Path) -> Usd.Stage:
 
     below = open_stage(path)
     under = below.GetRootLayer()
-    layer = Sdf.Layer.CreateNew(str(folder / "overlay.usda"))
-    # Absolute, as the new layer lies elsewhere; the names inside the file are its own matter.
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    # Absolute, as the new layer lies nowhere; the names inside the file are its own matter.
     layer.subLayerPaths.append(Path(under.realPath).as_posix())
     # Units, axes and time of a stage are those of its root layer alone.
     for key in under.pseudoRoot.ListInfoKeys():

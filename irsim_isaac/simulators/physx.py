@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -148,7 +147,6 @@ class PhysxSimulator(SteppedSimulator):
         self._drive_by = drive_by
         self._rig = LidarRig(self._robots, noise=noise, seed=seed, mode=scans)
         self._engine: PhysxEngine | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="irsim_isaac_physx_"))
         try:
             self._prepare(stage, dict(starts or {}))
             self._restart(seed)
@@ -217,15 +215,20 @@ class PhysxSimulator(SteppedSimulator):
 
     def _open(self, path: str | os.PathLike[str]) -> Any:
         """Return the stage to add to; what is authored goes to a layer of our own."""
-        return open_overlay(path, self._folder)
+        return open_overlay(path)
 
     def _written(self, stage: Any) -> None:
         """Keep what was added to the stage."""
-        stage.GetRootLayer().Save()
+        self._overlay: str = stage.GetRootLayer().ExportToString()
 
     def _start_engine(self) -> PhysxEngine:
         """Return the engine with the stage at its start."""
-        return PhysxEngine(self._folder / "overlay.usda", meters=self._frame.meters)
+        # PhysX takes a file alone, and all of it at once: it is there while that reads it, so
+        # that nothing is left of a process that is killed later.
+        with tempfile.TemporaryDirectory(prefix="irsim_isaac_physx_") as folder:
+            path = Path(folder) / "overlay.usda"
+            path.write_text(self._overlay, encoding="utf-8")
+            return PhysxEngine(path, meters=self._frame.meters)
 
     def _names(self) -> list[str]:
         return [*self._robots, *(body.name for body in self._bodies)]
@@ -562,7 +565,6 @@ class PhysxSimulator(SteppedSimulator):
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _turn(wanted: Matrix, found: Matrix) -> npt.NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -364,17 +365,27 @@ def test_a_robot_that_the_stage_holds_is_driven_by_its_joints(
     assert pose_of(moved.reset()) == pytest.approx((1.0, 1.0, -0.4), abs=2e-7)
 
 
-def test_the_stage_stays_as_it_is(tmp_path: Path, start: Start) -> None:
+def test_the_stage_stays_as_it_is_and_nothing_lies_about(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file is left even while it runs, so that none is left of a process that is killed."""
+    aside = tmp_path / "temporary"
+    aside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(aside))
     path = write_stage(tmp_path / "stage.usda")
     before = path.read_bytes()
     simulator = start(stage=path, robots=[robot()], starts=STARTS)
-    simulator.step({"robot": twist(0.5)})
-    folder = simulator._folder
-    assert folder.is_dir()
+    assert list(aside.iterdir()) == []
+    first = pose_of(simulator.step({"robot": twist(0.5)}))
+    simulator.reset()
+    assert pose_of(simulator.step({"robot": twist(0.5)})) == first
+    assert list(aside.iterdir()) == []
     simulator.close()
+    with pytest.raises(SimulatorError, match="has no start"):
+        start(stage=path, robots=[robot()])
     assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-    assert not folder.exists()
+    assert sorted(tmp_path.iterdir()) == [path, aside]
+    assert list(aside.iterdir()) == []
 
 
 def test_a_stage_without_a_physics_scene_gets_one(tmp_path: Path, start: Start) -> None:
