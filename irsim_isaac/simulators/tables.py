@@ -136,7 +136,7 @@ def _alike(arrays: Sequence[Any], first: Any) -> bool:
 def _joined(arrays: Sequence[Any]) -> bytes:
     try:
         return b"".join(arrays)
-    except ValueError:  # one has its values apart
+    except (TypeError, ValueError):  # the values of one are apart
         return np.concatenate(arrays).tobytes()
 
 

@@ -157,7 +157,43 @@ def test_a_slow_one_is_given_up(no_orphans: None) -> None:
     remote.close()
 
 
+def test_a_frozen_server_is_noticed_by_its_silence(no_orphans: None) -> None:
+    """Long before an answer is due; and though it hears no word, it goes."""
+    remote = RemoteSimulator(
+        simulator="faulty", heartbeat=0.1, reconnect=0.5, timeout=60.0, **FAULTY
+    )
+    last = remote.step({"robot": twist(0.5)})
+    process = remote.process_id or 0
+    os.kill(process, signal.SIGSTOP)
+    start = time.monotonic()
+    with pytest.raises(SimulatorError, match=r"step: .* cut and did not come back within 0\.5"):
+        remote.step({})
+    assert time.monotonic() - start < 20.0
+    assert until(lambda: not alive(process))
+    assert pose_of(remote.resume(last)) == pose_of(last)
+    remote.close()
+
+
 # ------------------------------------------------------------------ processes
+
+
+def test_whatever_signal_ends_a_server_is_told(no_orphans: None) -> None:
+    """Ctrl-C and a request to end are ends in order; each can be taken up again."""
+    remote = RemoteSimulator(simulator="faulty", **FAULTY)
+    last = remote.step({"robot": twist(0.5)})
+    for number, how in (
+        (signal.SIGINT, "ended with 0"),
+        (signal.SIGTERM, "ended with 0"),
+        (signal.SIGHUP, "was ended by SIGHUP"),
+        (signal.SIGKILL, "was ended by SIGKILL"),
+    ):
+        process = remote.process_id or 0
+        os.kill(process, number)
+        assert until(lambda: not alive(process))  # noqa: B023  # called at once
+        with pytest.raises(SimulatorError, match=f"the server process {how}"):
+            remote.step({})
+        assert pose_of(remote.resume(last)) == pose_of(last)
+    remote.close()
 
 
 def test_it_is_taken_up_again_where_it_was(tmp_path: Path, no_orphans: None) -> None:
@@ -597,6 +633,59 @@ def test_one_that_runs_by_itself_tells_its_steps_here(servers: Servers) -> None:
     assert seen[-1].header.seq == 8
     assert remote.read().header.seq >= 8
     remote.close()
+
+
+def test_a_client_that_is_slow_misses_states_and_none_wait_for_it(servers: Servers) -> None:
+    simulator = faulty.Faulty()
+    states = [simulator.read()]
+    states += [simulator.step({"robot": twist(0.5, 0.3)}) for _ in range(60)]
+    remote = servers.make("recorded", recording=states, step_time=None, drive="runs", pace=200.0)
+    seen: list[WorldState] = []
+
+    def dawdle(state: WorldState) -> None:
+        seen.append(state)
+        time.sleep(0.02)
+
+    remote.on_step = dawdle
+    assert remote.run() == 60
+    counts = [state.header.seq for state in seen]
+    assert counts == sorted(set(counts))
+    assert 8 <= len(counts) < 60
+    assert [digest(state) for state in seen] == [digest(states[count]) for count in counts]
+    remote.close()
+
+
+@pytest.fixture
+def within() -> Iterator[Callable[[Any], RemoteSimulator]]:
+    """Return a function that serves a simulator from a thread of this process."""
+    ends: list[Callable[[], None]] = []
+
+    def serve(simulator: Any) -> RemoteSimulator:
+        server = SimulatorServer(simulator)
+        thread = threading.Thread(target=server.serve)
+        thread.start()
+        remote = RemoteSimulator(address=server.address)
+        ends.extend([server.close, thread.join, server.stop, remote.close])
+        return remote
+
+    yield serve
+    while ends:
+        ends.pop()()
+
+
+def test_what_a_server_elsewhere_warns_of_is_surfaced(within: Any) -> None:
+    simulator = faulty.Faulty()
+    advance = simulator._advance
+
+    def warn(commands: Any) -> None:
+        logging.getLogger("of.a.simulator").warning("the battery is low")
+        advance(commands)
+
+    simulator._advance = warn  # type: ignore[method-assign]
+    remote = within(simulator)
+    assert remote.logs == ()
+    remote.step({})
+    assert remote.logs == ("WARNING: the battery is low",)
 
 
 def test_two_threads_do_not_meet_in_it(begin: Any) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irsim_isaac.errors import SimulatorError
-from irsim_isaac.msg import Odometry, Twist, WorldState
+from irsim_isaac.msg import ContactState, Header, ObjectState, Odometry, Twist, WorldState
 from irsim_isaac.simulators.tables import ArrayReader, ArrayWriter, table
 from irsim_isaac.simulators.wire import (
     NO_SESSION,
@@ -39,9 +39,14 @@ def sent(message, *, change=lambda frames: frames):
     writer = ArrayWriter()
     packed = table(type(message)).pack([message], writer)
     frames = change(compose(Kind.ANSWER, NO_SESSION, 1, packed, writer))
-    envelope = parse([bytearray(frame) for frame in frames])
+    return received(type(message), [bytearray(frame) for frame in frames])
+
+
+def received(cls, frames):
+    """Return the message that frames tell of."""
+    envelope = parse(frames)
     reader = ArrayReader(envelope.gathered, envelope.arrays)
-    (found,) = table(type(message)).unpack(unpack(envelope.body), reader)
+    (found,) = table(cls).unpack(unpack(envelope.body), reader)
     reader.finish()
     return found
 
@@ -85,6 +90,58 @@ def test_arrays_of_any_length_arrive_and_may_be_written_to(beams):
     kept = second.ranges.copy()
     first.ranges[:] = -1.0
     np.testing.assert_array_equal(second.ranges, kept)
+
+
+@pytest.mark.parametrize(("robots", "beams"), [(2, 8), (2, 20000), (40, 1080)])
+def test_arrays_are_the_memory_that_came(robots, beams):
+    """Nothing is copied on arrival, and what is written later is written there."""
+    specs = tuple(robot(f"robot_{number}") for number in range(robots))
+    state = faulty.Faulty(robots=specs, beams=beams).read()
+    writer = ArrayWriter()
+    packed = table(WorldState).pack([state], writer)
+    frames = [bytearray(frame) for frame in compose(Kind.ANSWER, NO_SESSION, 1, packed, writer)]
+    found = received(WorldState, frames)
+    memory = [np.frombuffer(frame, np.uint8) for frame in frames]
+    for item in found.robots:
+        assert item.scans[0].ranges.flags.writeable
+        assert any(np.shares_memory(item.scans[0].ranges, part) for part in memory)
+    found.robots[-1].scans[0].ranges[:] = -3.0
+    assert sum(np.count_nonzero(part[-4 * beams :].view(np.float32) == -3.0) for part in memory[2:])
+
+
+@settings(max_examples=40)
+@given(st.data(), st.integers(1, 4))
+def test_objects_that_have_something_in_common_arrive_as_they_were(data, count):
+    """Columns of one value, one length or one shape are told once, and come back whole."""
+    item = data.draw(FAMILY[ObjectState])
+    others = data.draw(st.lists(FAMILY[ObjectState], max_size=1))
+    message = WorldState(Header(), "room", "Running", 0.1, [item] * count + others)
+    assert bits(sent(message)) == bits(message)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda item: setattr(item.header, "seq", True),
+        lambda item: setattr(item.header, "stamp", 0),
+        lambda item: setattr(item.odom.pose.pose.position, "x", np.float64(-0.0)),
+        lambda item: setattr(item.odom.pose, "covariance", -np.zeros(36)),
+        lambda item: setattr(item.scans[0], "ranges", np.arange(16.0)[::2]),
+        lambda item: setattr(item.scans[0], "ranges", np.arange(16, dtype=np.float32)[::2]),
+        lambda item: setattr(item.scans[0], "ranges", np.arange(16, dtype=">f4")),
+        lambda item: setattr(item, "goal", np.zeros((2, 0))),
+        lambda item: setattr(item, "goal", np.arange(6.0).reshape(2, 3).T),
+        lambda item: setattr(item, "scan", None),
+        lambda item: setattr(item, "contacts", [ContactState(other="wall")]),
+        lambda item: setattr(item, "collision_ids", [1, 2, True]),
+    ],
+)
+@pytest.mark.parametrize("which", [slice(None), slice(1), slice(1, None)], ids=str)
+def test_values_that_differ_in_type_alone_stay_what_they_are(change, which):
+    state = faulty.Faulty(robots=tuple(robot(name) for name in "abc")).read()
+    for item in state.robots[which]:
+        change(item)
+    assert bits(sent(state)) == bits(state)
 
 
 @pytest.mark.parametrize(
