@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from irsim_isaac.cli.exit_codes import BAD_INPUT, EXCEEDED
-from irsim_isaac.cli.progress import drawn_progress
 
 if TYPE_CHECKING:
     from irsim_isaac.interactive import Search, SearchOutcome
@@ -80,9 +79,7 @@ def find(
         from irsim_isaac.interactive import find as search_for
 
         with writing_directory(output) as folder:
-            with ExitStack() as stack:
-                progress = stack.enter_context(drawn_progress())
-                live = stack.enter_context(_live(item))
+            with _live(item) as live:
                 outcome = search_for(
                     loaded,
                     item,
@@ -91,7 +88,7 @@ def find(
                     recording="jsonl" if recording == "jsonl" else "mcap",
                     on_event=live.tell,
                     on_state=live.show,
-                    progress=progress,
+                    progress=live.progress,
                 )
     if json_output:
         typer.echo(json.dumps(outcome.to_dict(), allow_nan=False))
@@ -105,6 +102,9 @@ def find(
 
 class _Unseen:
     """Shows nothing."""
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        """Show nothing."""
 
     def tell(self, text: str) -> None:
         """Show nothing."""
@@ -120,6 +120,12 @@ class _Live(_Unseen):
         self._item, self._update = item, update
         self._lines: list[str] = []
         self._steps = 0
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        """Say how far the reading of the stage is."""
+        from rich.text import Text
+
+        self._update(Text(f"{what}: {done} of {total}"))
 
     def tell(self, text: str) -> None:
         """Keep the last lines of the story."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -260,3 +263,40 @@ def test_the_bundled_scenarios_are_whole(name):
     assert loaded.drive.stage_path == resource(f"data/{name}.usda")
     assert loaded.simulator.simulator in names()
     assert [event.look or event.to for event in loaded.before[:2]] == ["Kitchen Counter", "Desk"]
+
+
+def test_a_terminal_sees_the_ranking_and_the_story_as_they_come(scenario, tmp_path):
+    """On a terminal stderr is live; nothing of it goes into the pipe that stdout is."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    path = scenario(history=None, before=None, strategy="combined")
+    with Store(str(tmp_path / "mine.db")) as store:
+        store.add_observation(Observation("Kitchen Counter", "cup"))
+    program = "import sys; from irsim_isaac.cli import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [
+            sys.executable, "-c", program, "find", "cup", path, "-o", str(tmp_path / "out"),
+            "--recording", "jsonl", "--json", "--store", str(tmp_path / "mine.db"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    assert process.stdout is not None
+    with process.stdout as out:
+        result = json.loads(out.read())
+    assert (process.wait(), result["found"]) == (0, True)
+    assert b"searching the cup" in shown
+    assert b"> Kitchen Counter" in shown
+    assert b"searching Kitchen Counter" in shown

@@ -15,7 +15,17 @@ from irsim_isaac.errors import StoreError
 from irsim_isaac.interactive import Observation, PathNavigator
 from irsim_isaac.map import Occupancy
 from irsim_isaac.msg import Point
-from irsim_isaac.msg.interactive_world import DriveAndSearch, DriveToSurface, ObjectSearch
+from irsim_isaac.msg.interactive_world import (
+    DriveAndSearch,
+    DriveToSurface,
+    Item,
+    Model,
+    ObjectSearch,
+    Placement,
+    Room,
+    Surface,
+    TaskModels,
+)
 from tests.interactive import flats
 
 
@@ -483,3 +493,38 @@ def test_a_moved_cup_is_found_where_it_is_now(name):
         place = robot_of(flat).odom.pose.pose.position
         assert np.hypot(place.x - 8.4, place.y - 2.75) < 0.06
         assert not robot_of(flat).collision
+
+
+def learned(surface, value, *, item="cup", reference="DiningTable"):
+    return Model(
+        Placement(
+            Item(item), Room("Kitchen"), Surface(surface), reference, Point(0.1, 0.2, 0.0), 0.0
+        ),
+        value,
+    )
+
+
+def test_models_of_several_conditions_tell_where_to_look_first(flat):
+    """Never seen: the models say where it belongs, by aliases too; the least value first."""
+    study = flat.store.add_study("flat")
+    first, second = (flat.store.add_condition(study, f"Task {n}") for n in (1, 2))
+    flat.store.save_models(first, TaskModels([learned("Writing Desk", 2.0), learned("Bed", 0.5)]))
+    flat.store.save_models(
+        second, TaskModels([learned("Counter", 1.0), learned("Sofa", 0.1, item="book")])
+    )
+    _, _, search = flat.actions()
+    handle = do(search, ObjectSearch.Goal([first, second], "cup"))
+    assert [child.goal.surface for child in handle.children] == ["Bed", "Kitchen Counter"]
+    assert handle.result.success
+    # Only what the first condition knows.
+    handle = do(search, ObjectSearch.Goal([first], "teapot"))
+    assert len(handle.children) == 15
+
+
+@pytest.mark.parametrize(("stays", "first"), [(6.9, "Kitchen Counter"), (6.92, "Hall Table")])
+def test_an_unseen_surface_outranks_one_whose_sighting_is_older_than_its_stay(flat, stays, first):
+    """At ln 1000 = 6.9078 mean stays the two are alike."""
+    history(flat, ("Kitchen Counter", 100.0 * stays, 100.0 * stays - 100.0))
+    _, _, search = flat.actions(strategy="temporal")
+    handle = do(search, ObjectSearch.Goal([], "cup"))
+    assert handle.children[0].goal.surface == first
