@@ -17,6 +17,7 @@ from irsim_isaac.cli import (
     doctor,
     find,
     interfaces,
+    learn,
     map,
     mirror,
     rooms,
@@ -43,6 +44,7 @@ COMMANDS = (
     mirror,
     convert,
     rooms,
+    learn,
     find,
     interfaces,
 )
