@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import shapely
 import yaml
 
-from irsim_isaac.errors import StageError
+from irsim_isaac.errors import IrsimIsaacError, StageError
 from irsim_isaac.lidar import LidarProfile
 from irsim_isaac.map import BuildReport, Occupancy, Omission
 from irsim_isaac.robot import Footprint, Kinematics, LidarMount, RobotSpec
@@ -40,6 +41,18 @@ _READ = {
     },
 }  # fmt: skip
 """The keys that a stage has a place for; what else a file says is named in the report."""
+
+_FARTHEST = 1e9
+"""No length or place of a world is farther [m]; what is, is a slip of the keyboard."""
+
+_MOST = 100_000
+"""The most objects of one group."""
+
+_UNREADABLE = (
+    AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError,
+    shapely.errors.ShapelyError,
+)  # fmt: skip
+"""What becomes of a value of another kind than IR-SIM's, wherever it is used."""
 
 _PER_OBJECT = ("mass", "friction", "inertia", "restitution")
 
@@ -89,17 +102,33 @@ class _Reader:
         self.omissions: list[Omission] = []
         self.names: set[str] = set()
         world = content.get("world") or {}
+        if not isinstance(world, dict):
+            raise self.fail("world", f"found {world!r}, expected a mapping")
         self.world = world
-        self.width = self.number(world, "width", "world", 10.0)
-        self.height = self.number(world, "height", "world", 10.0)
-        offset = world.get("offset") or [0.0, 0.0]
-        self.offset = (float(offset[0]), float(offset[1]))
+        self.width = self.positive(world, "width", "world", 10.0)
+        self.height = self.positive(world, "height", "world", 10.0)
+        with self.reading("world.offset"):
+            x, y = (world.get("offset") or [0.0, 0.0])[:2]
+            self.offset = (_metres(x), _metres(y))
         custom = content.get("custom")
         own = custom.get("irsim_isaac") if isinstance(custom, dict) else None
         self.own: Mapping[str, Any] = own if isinstance(own, dict) else {}
 
     def fail(self, where: str, what: str) -> StageError:
         return StageError(f"{self.file}: {where}: {what}")
+
+    @contextmanager
+    def reading(self, where: str) -> Iterator[None]:
+        """Tell of a value that is of another kind than IR-SIM's by the place that it is in."""
+        try:
+            yield
+        except StageError:
+            raise
+        except IrsimIsaacError as error:
+            raise self.fail(where, str(error)) from error
+        except _UNREADABLE as error:
+            told = " ".join(str(error).split())
+            raise self.fail(where, f"a value cannot be read: {told}") from error
 
     def told(self, key: str, name: str) -> Any:
         """Return what this project wrote of an object beyond IR-SIM's own keys, or None."""
@@ -110,7 +139,14 @@ class _Reader:
         value = section.get(key, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.fail(f"{where}.{key}", f"found {value!r}, expected a number")
-        return float(value)
+        with self.reading(f"{where}.{key}"):
+            return _metres(value)
+
+    def positive(self, section: Mapping[str, Any], key: str, where: str, default: float) -> float:
+        value = self.number(section, key, where, default)
+        if value <= 0.0:
+            raise self.fail(f"{where}.{key}", f"found {value:g}, expected a positive number")
+        return value
 
     def read(self) -> World:
         robots: list[RobotSpec] = []
@@ -124,30 +160,32 @@ class _Reader:
                 if not isinstance(group, dict):
                     raise self.fail(where, f"found {group!r}, expected a mapping")
                 self.name_unread(group, role, where)
-                for item in self.expand(group, where):
-                    name = self.name(item, role)
-                    kinematics = self.kinematics(item, where)
-                    if role == "robot" and kinematics is not None:
-                        robots.append(self.robot(item, name, kinematics, where))
-                        starts[name] = _pose(item["state"])
-                        goal = self.goals(item, where)
-                        if goal:
-                            goals[name] = goal
-                    else:
-                        obstacles.append(self.obstacle(item, name, where))
+                with self.reading(where):
+                    for item in self.expand(group, where):
+                        name = self.name(item, role)
+                        kinematics = self.kinematics(item, where)
+                        if role == "robot" and kinematics is not None:
+                            robots.append(self.robot(item, name, kinematics, where))
+                            starts[name] = _pose(item["state"])
+                            goal = self.goals(item, where)
+                            if goal:
+                                goals[name] = goal
+                        else:
+                            obstacles.append(self.obstacle(item, name, where))
         self.name_unread(self.world, "world", "world")
-        grid = self.grid()
+        with self.reading("world.obstacle_map"):
+            grid = self.grid()
         fog = None
         if self.world.get("fog_map"):
             fallback = grid.resolution if grid is not None else 0.1
-            fog = self.number(self.world, "fog_map_resolution", "world", fallback)
+            fog = self.positive(self.world, "fog_map_resolution", "world", fallback)
         if self.content.get("gui"):
             self.omissions.append(Omission("gui", "interface", "a stage has no place for it"))
         return World(
             width=self.width,
             height=self.height,
             offset=self.offset,
-            step_time=self.number(self.world, "step_time", "world", 0.1),
+            step_time=self.positive(self.world, "step_time", "world", 0.1),
             obstacles=tuple(obstacles),
             robots=tuple(robots),
             starts=starts,
@@ -181,7 +219,9 @@ class _Reader:
 
     def expand(self, group: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
         """Return the objects of a group, each with its own values."""
-        number = int(group.get("number", 1))
+        number = group.get("number", 1)
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST:
+            raise self.fail(f"{where}.number", f"found {number!r}, expected 0 to {_MOST:,}")
         states, goals = self.states(group, number, where)
         items = []
         for index in range(number):
@@ -210,10 +250,10 @@ class _Reader:
         middle = (self.offset[0] + self.width / 2.0, self.offset[1] + self.height / 2.0)
         if kind == "circle":
             center = distribution.get("center", middle)
-            radius = float(distribution.get("radius", min(self.width, self.height) / 2.0 - 0.5))
+            radius = _metres(distribution.get("radius", min(self.width, self.height) / 2.0 - 0.5))
             angles = [2.0 * math.pi * index / number for index in range(number)]
             around = [(math.cos(angle) * radius, math.sin(angle) * radius) for angle in angles]
-            cx, cy = float(center[0]), float(center[1])
+            cx, cy = _metres(center[0]), _metres(center[1])
             return (
                 [[cx + x, cy + y, a - math.pi] for (x, y), a in zip(around, angles, strict=True)],
                 [[cx - x, cy - y, a - math.pi] for (x, y), a in zip(around, angles, strict=True)],
@@ -379,7 +419,7 @@ class _Reader:
             raise self.fail(where, "a random shape has no footprint to write; give its vertices")
         if kind == "circle":
             radius = self.number(shape, "radius", where, 0.2)
-            x, y = (float(value) for value in shape.get("center") or (0.0, 0.0))
+            x, y = (_metres(value) for value in shape.get("center") or (0.0, 0.0))
             x += self.number(shape, "wheelbase", where, 0.0) / 2.0
             if x == 0.0 and y == 0.0:
                 return shapely.Polygon(), radius, ()
@@ -397,7 +437,7 @@ class _Reader:
             square = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
             vertices = shape.get("vertices", square if kind == "polygon" else ())
             try:
-                ring = tuple((float(x), float(y)) for x, y in vertices)
+                ring = tuple((_metres(x), _metres(y)) for x, y in vertices)
                 if kind == "linestring":
                     return shapely.Polygon(), None, (ring,)
                 polygon = shapely.Polygon(ring)
@@ -475,8 +515,15 @@ def _one_of(value: Any, index: int, *, per_object: bool = False) -> Any:
     return value[min(index, len(value) - 1)]
 
 
+def _metres(value: Any) -> float:
+    number = float(value)
+    if not abs(number) <= _FARTHEST:
+        raise ValueError(f"found {number}, expected a number of at most {_FARTHEST:g}")
+    return number
+
+
 def _pose(state: Sequence[float]) -> Pose:
-    values = [float(value) for value in state[:3]] + [0.0] * (3 - len(state[:3]))
+    values = [_metres(value) for value in state[:3]] + [0.0] * (3 - len(state[:3]))
     return values[0], values[1], values[2]
 
 
