@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from irsim_isaac.clock import PacedClock
 from irsim_isaac.errors import MirrorError, SimulatorError
 from irsim_isaac.mirror import Binding, DivergenceMonitor, Mirror, Policy
 from irsim_isaac.msg import Quaternion, Twist, Vector3
@@ -321,6 +322,28 @@ def test_a_leader_that_runs_is_followed_one_step_a_call():
     assert max(gaps(mirror)) < 1e-9
     with pytest.raises(MirrorError, match="runs by itself; connect"):
         mirror.run(1)
+
+
+def test_a_leader_that_pauses_is_waited_for():
+    """Nothing moves while it stands still, and it goes on without a step lost or made up."""
+    leader = Running((A,), STARTS, half=(99, 99), drive="runs")
+    follower = simulator((A,))
+    wall = [0.0]
+    clock = PacedClock(0.1, now=lambda: wall[0])
+    mirror = Mirror(leader, follower, direction="follow")
+    mirror.start()
+    mirror.connect()
+    for seconds, paused in ((0.5, False), (60.0, True), (0.5, False), (0.0, True), (1.0, False)):
+        (clock.pause if paused else clock.resume)()
+        before = follower.poses["a"]
+        for _ in range(10):
+            wall[0] += seconds / 10
+            for _ in range(clock.due()):
+                leader.tick()
+        assert (follower.poses["a"] == before) == paused
+        assert max(gaps(mirror)) < 1e-9
+    assert follower.clock.count == leader.clock.count == mirror.counts.steps == 20
+    assert (mirror.counts.skipped, mirror.counts.late, mirror.counts.repeated) == (0, 0, 0)
 
 
 def test_a_running_follower_is_refused():

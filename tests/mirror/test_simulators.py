@@ -53,6 +53,11 @@ def curve(state):
     return {"robot": Twist(Vector3(0.4), Vector3(z=0.6 * math.cos(t)))}
 
 
+def every_way(state):
+    t = state.header.stamp
+    return {"robot": Twist(Vector3(0.4, 0.2), Vector3(z=0.6 * math.cos(t)))}
+
+
 def pose(state, name="robot"):
     item = find_object(state, name).odom.pose.pose
     return np.array((item.position.x, item.position.y, item.orientation.to_yaw()))
@@ -63,16 +68,27 @@ def gap(a, b):
 
 
 @pytest.mark.parametrize("direction", ["follow", "lead"])
-@pytest.mark.parametrize(("unit", "y_up"), [(1.0, False), (0.01, False), (0.01, True)])
-def test_ir_sim_and_a_stage_agree_to_rounding_both_ways(simulator, direction, unit, y_up):
-    left = simulator("irsim")
-    right = simulator("stage", unit=unit, y_up=y_up)
-    mirror = Mirror(left, right, direction=direction, commands=curve)
+@pytest.mark.parametrize(
+    ("kinematics", "unit", "y_up"),
+    [
+        *(("diff", *units) for units in ((1.0, False), (0.01, False), (0.01, True))),
+        ("omni", 0.01, True),
+        ("omni_angular", 1.0, True),
+        ("acker", 0.01, True),
+    ],
+)
+def test_ir_sim_and_a_stage_agree_to_rounding_both_ways(
+    simulator, kinematics, direction, unit, y_up
+):
+    spec = robot(kinematics=kinematics, lidars=False)
+    left = simulator("irsim", spec)
+    right = simulator("stage", spec, unit=unit, y_up=y_up)
+    mirror = Mirror(left, right, direction=direction, commands=every_way)
     mirror.start()
-    for _ in range(40):
+    for _ in range(20):
         mirror.run(1)
         assert max(gap(pose(left.read()), pose(right.read()))) < 1e-9
-    assert np.hypot(*pose(left.read())[:2]) > 0.5
+    assert np.hypot(*pose(left.read())[:2]) > 0.3
 
 
 def digit(value, unit):
@@ -101,11 +117,6 @@ EVERY_BASE = [
 
 AWAY = {"robot": (1.4, -0.9, -0.4)}
 """Farther from both axes than any robot's centre of mass is from its base."""
-
-
-def every_way(state):
-    t = state.header.stamp
-    return {"robot": Twist(Vector3(0.4, 0.2), Vector3(z=0.6 * math.cos(t)))}
 
 
 @pytest.mark.parametrize(("kinematics", "drive_by", "unit", "y_up"), EVERY_BASE)
@@ -215,13 +226,16 @@ def test_beside_in_open_space_they_move_alike(simulator, kinematics):
     assert np.hypot(*pose(left.read())[:2]) > 0.1
 
 
-def test_the_same_seed_gives_the_same_recordings_to_the_byte(simulator, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "direction"), [("stage", "follow"), ("physx", "follow"), ("physx", "lead")]
+)
+def test_the_same_seed_gives_the_same_recordings_to_the_byte(simulator, tmp_path, kind, direction):
     """Noise is on, and the second run is another pair of simulators."""
     pytest.importorskip("mcap")
     spec = robot()
     for run in ("one", "two"):
-        left, right = simulator("irsim", spec, seed=7), simulator("stage", spec, seed=7, noise=True)
-        mirror = Mirror(left, right, direction="follow", commands=curve)
+        left, right = simulator("irsim", spec, seed=7), simulator(kind, spec, seed=7, noise=True)
+        mirror = Mirror(left, right, direction=direction, commands=curve)
         mirror.start(7)
         with (
             record(tmp_path / f"{run}_left.mcap") as a,
