@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ pytest.importorskip("sqlalchemy")
 
 from irsim_isaac.errors import InteractiveError
 from irsim_isaac.interactive import Camera, StageRecogniser
+from irsim_isaac.resources import resource
+from irsim_isaac.simulators import make
 from tests.interactive import flats
 
 CUP = (6.6, 0.4, 0.9)
@@ -160,7 +163,22 @@ def test_misses_are_of_the_rate_and_of_the_seed(flat):
     assert all(looks(1, 0.0))
 
 
-def test_another_robot_hides_and_a_robot_that_is_not_there_cannot_look(flat):
+def test_another_robot_hides():
+    stage, model, _, spec = flats.prepared("flat")
+    tall = replace(spec, name="tall", height=1.5)
+    simulator = make(
+        "stage", stage=resource("data/flat.usda"), robots=(spec, tall), collisions=False,
+        starts={flats.ROBOT: (6.6, 2.0, -math.pi / 2.0), "tall": (7.5, 2.5, 0.0)},
+    )  # fmt: skip
+    state = simulator.read()
+    eyes = StageRecogniser(stage, model, robots=(spec, tall), robot=flats.ROBOT, reference=state)
+    assert names(eyes.look(state, CUP)) == {"cup"}
+    simulator.write({"tall": flats.at(6.6, 1.3)})
+    assert names(eyes.look(simulator.read(), CUP)) == set()
+    simulator.close()
+
+
+def test_names_that_are_not_there_are_refused(flat):
     stage, model, _, spec = flats.prepared("flat")
     with pytest.raises(InteractiveError, match="no robot 'nobody' can look; there are seeker"):
         StageRecogniser(

@@ -9,8 +9,14 @@ import pytest
 
 from irsim_isaac.errors import InteractiveError
 from irsim_isaac.interactive import Action, ActionRegistry
-from irsim_isaac.msg import Point, ros
-from irsim_isaac.msg.interactive_world import DriveToSurface
+from irsim_isaac.msg import Header, Point, ros
+from irsim_isaac.msg.interactive_world import (
+    DriveAndSearch,
+    DriveToSurface,
+    PointCloud2,
+    SegmentedObject,
+    SegmentedObjectList,
+)
 
 rosbags = pytest.importorskip("rosbags.typesys")
 
@@ -142,3 +148,18 @@ def test_names_of_actions_are_unique():
     with pytest.raises(InteractiveError, match="no action 'fly'; there are drive"):
         registry["fly"]
     assert list(registry) == ["drive"]
+
+
+def test_objects_that_were_found_go_over_a_node(served):
+    """The largest of the results: a list of objects, each with a cloud of bytes."""
+    _, _, _, _, module = served
+    seen = SegmentedObject("cup", 0.75, True, PointCloud2(Header(0, 0.0, "map")),
+                           Point(1.0, 2.0, 0.5), Point(1.0, 2.0, 0.5), 0.09, 0.09, 0.1)  # fmt: skip
+    result = DriveAndSearch.Result(True, SegmentedObjectList(Header(0, 2.5, "map"), False, [seen]))
+    native = ros.to_native(result)
+    assert type(native) is module.DriveAndSearch.Result
+    (cup,) = native.objects.objects
+    assert (cup.name, cup.recognized, cup.confidence) == ("cup", True, 0.75)
+    assert (native.objects.header.frame_id, native.objects.header.stamp.nanosec) == (
+        "map", 500_000_000
+    )  # fmt: skip
