@@ -371,6 +371,28 @@ def test_closing_the_stage_in_the_middle_gives_it_up(window: Session, action: st
     asyncio.run(run())
 
 
+def test_what_is_being_made_is_of_the_stage_as_it_was_begun(window: Session) -> None:
+    async def run() -> None:
+        stage = window.start().kit.module("omni.usd").get_context().get_stage()
+        window.timeline("play")
+        whole = await window.done(window.execute("map_preview", resolution=0.1))
+        task = window.execute("map_preview")
+        await window.frame()
+        window.timeline("stop")
+        assert stage.RemovePrim("/World/ShelfA")
+        assert await window.done(task) == whole
+        assert await window.done(window.execute("map_preview")) != whole
+        # A lidar that goes while its fog is made is missed.
+        task = window.execute("fog_start")
+        await window.frame()
+        assert stage.RemovePrim(LIDAR)
+        with pytest.raises(SimulatorError, match=f"the lidar {LIDAR} is not on the stage any more"):
+            await window.done(task)
+        assert not stage.GetPrimAtPath("/irsim_isaac_fog")
+
+    asyncio.run(run())
+
+
 def test_a_panel_does_one_thing_at_a_time_and_can_be_cancelled(window: Session) -> None:
     async def run() -> None:
         window.start().open()

@@ -30,6 +30,7 @@ rosbags = pytest.importorskip("rosbags.typesys")
 
 from irsim_isaac.msg import ros  # noqa: E402  # after what it needs
 from tests.ros import rclpy_double  # noqa: E402  # needs rosbags
+from tests.simulators.arena import write_stage  # noqa: E402  # needs pxr
 
 if sys.platform == "win32":
     pytest.skip("processes are killed by signals", allow_module_level=True)
@@ -149,26 +150,28 @@ def test_what_cannot_be_mirrored_is_told(window: Session) -> None:
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
-    """A short drive through the warehouse."""
+    """A short drive through a room."""
+    write_stage(tmp_path / "room.usda")
     path = tmp_path / "short.yaml"
     path.write_text(
-        f"""
+        """
 name: Short drive
-stage: {STAGE}
+stage: room.usda
+robot: {spec: differential, name: robot, start: [0.0, 0.0, 0.0]}
 left: irsim
 right: stage
 step_time: 0.1
 duration: 1.0
-way_points: {{points: [[-5.5, -4.0], [0.0, -4.2]], speed: 0.6, look_ahead: 0.7}}
-map: {{resolution: 0.1, height: [0.1, 0.62]}}
-thresholds: {{position_max: 1.0, heading_max: 1.0}}
+way_points: {points: [[1.5, 0.2], [3.0, -1.0]], speed: 0.6, look_ahead: 0.7}
+map: {resolution: 0.1, height: [0.1, 0.62]}
+thresholds: {position_max: 1.0, heading_max: 1.0}
 seed: 1
 """
     )
     return path
 
 
-@pytest.mark.parametrize("right", ["isaac", "stage"])
+@pytest.mark.parametrize("right", ["isaac", "as written"])
 def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
     window: Session,
     scenario: Path,
@@ -177,7 +180,7 @@ def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:
-        window.start().open()
+        window.start(scenario.with_name("room.usda")).open()
         panel = window.panel("validate")
         window.field("validate", "scenario").type(str(scenario))
         window.field("validate", "right").choose(right)
@@ -190,7 +193,7 @@ def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
         folder = tmp_path / "documents" / "irsim_isaac" / "validation" / "short_drive"
         assert panel.report == folder / "report.html"
         assert json.loads((folder / "report.json").read_text())
-        assert panel.texts["result"].startswith("Short drive, IR-SIM beside ")
+        assert panel.texts["result"].startswith("Short drive, irsim beside ")
         opened: list[str] = []
         monkeypatch.setattr(webbrowser, "open", opened.append)
         window.button("validate", "Open report").call_clicked_fn()
@@ -208,11 +211,12 @@ def test_a_scenario_runs_beside_ir_sim_and_its_report_opens(
 @pytest.mark.parametrize("end", ["cancel", "close", "stop", "kill"])
 def test_a_validation_is_broken_off(window: Session, scenario: Path, end: str) -> None:
     async def run() -> None:
-        window.start().open()
-        scenario.write_text(scenario.read_text().replace("duration: 1.0", "duration: 60.0"))
+        window.start(scenario.with_name("room.usda")).open()
+        scenario.write_text(scenario.read_text().replace("duration: 1.0", "duration: 600.0"))
         panel = window.panel("validate")
-        task = window.execute("validate_run", scenario=str(scenario))
-        await window.until(lambda: panel.running.part > 0.01 and "driving" in panel.running.what)
+        left = "irsim" if end == "kill" else "stage"
+        task = window.execute("validate_run", scenario=str(scenario), left=left)
+        await window.until(lambda: "driving" in panel.task.what)
         if end == "cancel":
             window.button("validate", "Cancel").call_clicked_fn()
         elif end == "close":
@@ -258,7 +262,7 @@ def test_a_scenario_that_cannot_run_is_told(window: Session, scenario: Path) -> 
         with pytest.raises(StageError, match="no stage is open"):
             await window.done(window.execute("validate_run", scenario=str(scenario)))
         window.kit.module("omni.usd").get_context().new_stage()
-        with pytest.raises(ScenarioError, match=r"warehouse\.usda; open that stage first"):
+        with pytest.raises(ScenarioError, match=r"room\.usda; open that stage first"):
             await window.done(window.execute("validate_run"))
         window.kit.open_stage(STAGE)
         await window.done(window.execute("mirror_start"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Validate"]
 
-_BESIDE = "IR-SIM"
+_IRSIM = "irsim"
 _LIVE = "Isaac Sim"
 _AS_WRITTEN = "as written"
 _PLAY_SIMULATIONS = "/app/player/playSimulations"
 
-_LEFT = {"irsim": _BESIDE, "stage": "stage", _AS_WRITTEN: None}
-_RIGHT = {SIMULATOR: _LIVE, "stage": "stage", _AS_WRITTEN: None}
+_LEFT = (_IRSIM, "stage", _AS_WRITTEN)
+_RIGHT = (SIMULATOR, "stage", _AS_WRITTEN)
 
 
 class Validate(PanelModel):
@@ -63,22 +62,20 @@ class Validate(PanelModel):
         assert task is not None
         self.tell(result="", table="")
         scenario = load_scenario(find_scenario(self.text("scenario")))
-        left, right = _LEFT[self.text("left")], _RIGHT[self.text("right")]
+        left = _side(self.text("left"), scenario.left.simulator)
+        right = _side(self.text("right"), scenario.right.simulator)
         live = _LIVE in (left, right)
         if live:
             self._require_free(scenario)
-        if _BESIDE in (left, right):
+        if _IRSIM in (left, right):
             require(REMOTE, "IR-SIM in a process of its own")
         folder = output_folder(self.text("folder")) / "validation" / _file_name(scenario.title)
         with ExitStack() as stack:
-            lent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="irsim_isaac_")))
             calls = self._calls = FrameCalls()
             self._live = live
             stack.callback(self._end_calls, calls)
             if live:
                 stack.enter_context(_player_held())
-            register(_BESIDE, _beside(lent), replace=True)
-            stack.callback(unregister, _BESIDE)
             register(_LIVE, _live(calls), replace=True)
             stack.callback(unregister, _LIVE)
             result: Validation = await task.thread(
@@ -157,8 +154,8 @@ def _row(what: str, value: str, note: str) -> str:
 def _validated(
     scenario: Scenario,
     folder: Path,
-    left: str | None,
-    right: str | None,
+    left: str,
+    right: str,
     progress: Callable[[int, int, str], None],
 ) -> Validation:
     """Run a scenario and write its report; on any thread."""
@@ -172,15 +169,10 @@ def _validated(
     return result
 
 
-def _beside(folder: Path) -> Callable[..., Any]:
-    """Return what makes IR-SIM in a process of its own."""
-
-    def make(*, world: Any, robots: Any, step_time: Any, seed: int) -> Any:
-        from irsim_isaac.kit.irsim_process import start_irsim
-
-        return start_irsim(world, folder=folder, robots=robots, step_time=step_time, seed=seed)
-
-    return make
+def _side(chosen: str, written: str) -> str:
+    """Return the simulator of a side; the live one goes on with the frames here."""
+    name = written if chosen == _AS_WRITTEN else chosen
+    return _LIVE if name == SIMULATOR else name
 
 
 def _live(calls: FrameCalls) -> Callable[..., Any]:
@@ -236,7 +228,7 @@ Validate.panel = Panel(
             "choice",
             "The left side: IR-SIM in its own process, the kinematic simulator, or as written.",
             "irsim",
-            choices=tuple(_LEFT),
+            choices=_LEFT,
         ),
         Field(
             "right",
@@ -244,7 +236,7 @@ Validate.panel = Panel(
             "choice",
             "The right side: this Isaac Sim, the kinematic simulator, or as written.",
             SIMULATOR,
-            choices=tuple(_RIGHT),
+            choices=_RIGHT,
         ),
         Field(
             "folder",
