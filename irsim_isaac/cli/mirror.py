@@ -124,6 +124,7 @@ def _live_table(mirror: Mirror) -> Iterator[Callable[[], None]]:
 
 
 def _table(mirror: Mirror) -> Any:
+    from rich.markup import escape
     from rich.table import Table
 
     monitor = mirror.monitor
@@ -133,10 +134,11 @@ def _table(mirror: Mirror) -> Any:
         title_justify="left",
     )
     for heading in ("object", "left x, y, yaw", "right x, y, yaw", "apart [m]", "turned [rad]"):
-        table.add_column(heading, justify="left" if heading == "object" else "right")
+        # Units in brackets are text and no markup.
+        table.add_column(escape(heading), justify="left" if heading == "object" else "right")
     for name, item in sorted(monitor.present.items()) if monitor is not None else ():
         table.add_row(
-            name,
+            escape(name),
             "{:.3f}, {:.3f}, {:.3f}".format(*item.left),
             "{:.3f}, {:.3f}, {:.3f}".format(*item.right),
             f"{item.position:.3g}",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +19,8 @@ from tests.cli.halls import write_hall, write_scenario
 from tests.validation.worlds import unicycle
 
 pytest.importorskip("pxr")
+fcntl = pytest.importorskip("fcntl")
+termios = pytest.importorskip("termios")
 
 
 @pytest.fixture
@@ -49,6 +58,42 @@ def test_beside_tells_how_far_they_part_and_exits_with_one(hall, capsys):
     assert said.err == ""
     assert main(["mirror", str(path), "--steps", "3"]) == 0
     assert "3 steps" in capsys.readouterr().out
+
+
+def test_on_a_terminal_the_table_lives(hall):
+    """It is drawn anew as the time goes on, on standard error, and the last one stays."""
+    terminal, end = os.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    path = write_scenario(hall)
+    code = (
+        "import sys; from irsim_isaac import simulators; from irsim_isaac.cli import main; "
+        "from tests.validation.worlds import unicycle; "
+        "simulators.register('unicycle', unicycle); sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "mirror", str(path), "--direction", "follow"]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(
+        command, stderr=end, stdout=subprocess.PIPE, env=environment, cwd=Path(__file__).parents[2]
+    ) as process:
+        os.close(end)
+        drawn = bytearray()
+        # Linux tells the end of a terminal as an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(terminal, 4096):
+                drawn += part
+        kept = process.stdout.read().decode()
+    os.close(terminal)
+    assert process.returncode == 0
+    times = re.findall(r"→ \S+, (\d\.\d\d) s", drawn.decode())
+    # How often depends on how fast it goes; the first and the last are always seen.
+    assert {"0.00", "2.00"} <= set(times)
+    assert times == sorted(times)
+    assert "apart [m]" in drawn.decode()
+    assert "apart [m]" in kept
+    assert "turned [rad]" in kept
+    assert "2.00 s" in kept
+    assert "drum" in kept
+    assert "20 steps, 21 objects moved" in kept
 
 
 def test_the_scenario_says_the_bindings_and_the_way(hall, capsys):

@@ -6,6 +6,7 @@ import builtins
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,33 @@ def test_the_page_needs_no_other_file_and_no_network(hall, capsys):
     for outside in ('src="http', "src='http", 'href="http', "@import", "url(http"):
         assert outside not in body
     assert body.count('id="figure-') == 4
+
+
+def test_a_constant_bias_is_told_with_and_without_alignment(hall, capsys):
+    """Alignment would hide it: both numbers are shown, and the one that is judged is the raw."""
+
+    def shifted(*, robots, starts, step_time):
+        moved = {name: (x + 0.1, y, yaw) for name, (x, y, yaw) in starts.items()}
+        return unicycle(robots=robots, starts=moved, step_time=step_time)
+
+    simulators.register("shifted", shifted, replace=True)
+    path = write_scenario(hall, right={"simulator": "shifted"})
+    try:
+        assert main(["validate", str(path), "-o", str(hall / "out")]) == 0
+    finally:
+        simulators.unregister("shifted")
+    error = json.loads((hall / "out" / "report.json").read_text())["comparison"][
+        "absolute_pose_error"
+    ]
+    raw, aligned = error["translation"]["rmse"], error["aligned"]["translation"]["rmse"]
+    assert raw == pytest.approx(0.1, abs=1e-3)
+    assert aligned < 2e-3
+    row = next(line for line in capsys.readouterr().out.splitlines() if "aligned" in line)
+    shown = [float(number) for number in re.findall(r"([\d.]+) mm", row)]
+    assert shown[0] == pytest.approx(1e3 * raw, rel=1e-2)
+    assert re.search(r"aligned [\d.]+ (mm|µm)", row)
+    page = (hall / "out" / "report.html").read_text()
+    assert "absolute, aligned" in page
 
 
 def test_a_robot_without_lidar_is_validated_without_scans(hall, capsys):
