@@ -109,6 +109,35 @@ def test_twenty_hot_reloads_with_it_open_leave_nothing(window: Session) -> None:
     assert threading.active_count() == threads
 
 
+def test_disabling_in_the_middle_of_everything_leaves_nothing(window: Session) -> None:
+    before, threads = window.kit.registered(), set(threading.enumerate())
+
+    async def run() -> None:
+        window.start().open()
+        session = window.kit.module("omni.usd").get_context().get_stage().GetSessionLayer()
+        window.execute("lidar_start")
+        await window.done(window.execute("fog_start"))
+        window.timeline("play")
+        await window.until(lambda: window.panel("fog").coverage > 0.1)
+        tasks = [window.execute(name) for name in ("map_preview", "world_read", "doctor_run")]
+        window.execute("map_pick")
+        await window.frame()
+        window.kit.disable()
+        assert window.kit.registered() == before
+        assert list(session.subLayerPaths) == []
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(task.cancelled() for task in tasks)
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        viewport = window.kit.module("omni.kit.viewport.utility").get_active_viewport_window()
+        assert viewport.viewport_api.scene_views == []
+
+    # Threads of the loop's executor end with it, once their work has seen that it is not wanted.
+    asyncio.run(run())
+    assert set(threading.enumerate()) <= threads
+    assert window.kit.module("omni.ui").windows == []
+
+
 def test_an_application_without_windows_has_the_actions_and_no_window(headless: Kit) -> None:
     headless.enable()
     actions = {action.id for action in headless.registered()["actions"]}
