@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -264,6 +265,22 @@ class IsaacSimulator(PhysxSimulator):
             raise SimulatorError("isaac: the simulation is stopped; reset() plays it again")
         return self._engine
 
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        with super()._using():
+            if self._live is not None:
+                self._check_prims()
+            yield
+
+    def _check_prims(self) -> None:
+        """Refuse to go on without a prim: the physics lets go of all when one is deleted."""
+        prims = {**self._roots, **{body.name: body.path for body in self._bodies}}
+        for name, path in prims.items():
+            prim = self._live.GetPrimAtPath(path)
+            # What our own layer says of a prim stays there when the prim goes.
+            if not (prim and prim.IsDefined() and prim.IsActive()):
+                raise SimulatorError(f"isaac: {path}, the prim of '{name}', has left the stage")
+
     def _capture(self) -> WorldState:
         self._opened()
         return super()._capture()
@@ -271,6 +288,16 @@ class IsaacSimulator(PhysxSimulator):
     def _place(self, updates: Mapping[str, Odometry]) -> None:
         self._opened()
         super()._place(updates)
+
+    def _settle(self, wanted: Mapping[str, Motion]) -> None:
+        """Put objects somewhere; once, where a frame of the window waits for it."""
+        if self._drive_kind == "step":
+            super()._settle(wanted)
+            return
+        bodies = {body.name: body for body in self._bodies}
+        for name, motion in wanted.items():
+            self._put(name, motion, bodies.get(name))
+        self._refresh()
 
     def _scans_of(self, name: str, motion: Motion, stamp: float, seq: int) -> list[LaserScan]:
         if not self._with_rtx:

@@ -546,10 +546,9 @@ class Mirror:
     def _watch(self) -> None:
         if self.monitor is None:
             return
-        if self._moved:
-            self._states[self._follower_side] = self._call(self._follower_side, "read")
-            if self._moved_on(self._leader_side):
-                self._states[self._leader_side] = self._call(self._leader_side, "read")
+        for side in (self._follower_side, self._leader_side):
+            if self._moved_on(side):
+                self._states[side] = self._call(side, "read")
         here = {item.name: item for item in self._states["left"].objects}
         there = {item.name: item for item in self._states["right"].objects}
         pairs: dict[str, tuple[PlanarPose, PlanarPose]] = {}

@@ -9,7 +9,7 @@ from carb.settings import get_settings
 from omni.physx import world
 
 FRAME_TIME = 1.0 / 60.0
-GLOBAL_EVENT_UPDATE = "omni.kit.app.update"
+GLOBAL_EVENT_UPDATE = "update"
 
 
 class ExtensionManager:
