@@ -30,7 +30,7 @@ _ITERATIONS = 100
 _KMEANS_ITERATIONS = 500
 _LEAST_GAIN = 1e-6
 _TIE = 1e-9
-"""By which part of itself a likelihood must grow to be greater: rounding must not break ties."""
+"""By which part of itself a likelihood must change to be another: rounding must not break ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ def cross_validated_count(points: Floats, *, seed: int) -> int:
     """Return how many Gaussians fit best what they were not fitted to.
 
     Beginning with one, there is one more as long as the mean log-likelihood of the points left
-    out grows. Fewer than ten points are one cluster.
+    out grows. A part of the points whose likelihood stays the same but for rounding counts as
+    unchanged, so that one that is astronomically unlikely does not drown the others. Fewer than
+    ten points are one cluster.
 
     Args:
         points: Shape (N, D).
@@ -110,19 +112,21 @@ def cross_validated_count(points: Floats, *, seed: int) -> int:
     fold = np.empty(n, np.int64)
     fold[np.random.default_rng(seed).permutation(n)] = np.arange(n) % FOLDS
     members = fold != np.arange(FOLDS)[:, None]
-    best = -math.inf
+    best: Floats | None = None
     k = 1
     while k <= members.sum(axis=1).min():
         mixture = fit(points, members, k, np.random.default_rng((seed, k)))
-        if k > 1 and not (mixture.weights > 0.0).sum(axis=1).max() == k:
+        if not (mixture.weights > 0.0).sum(axis=1).max() == k:
             # There are not so many different points.
             break
         total = _log_sum(mixture.log_joint(points))
         left_out = np.where(members, 0.0, total).sum(axis=1) / (~members).sum(axis=1)
-        likelihood = float(left_out.mean())
-        if not likelihood - best > _TIE * abs(likelihood):
-            break
-        best = likelihood
+        if best is not None:
+            gain = left_out - best
+            gain[np.abs(gain) <= _TIE * np.abs(left_out)] = 0.0
+            if not gain.mean() > 0.0:
+                break
+        best = left_out
         k += 1
     return max(1, k - 1)
 

@@ -107,6 +107,18 @@ class TestCounting:
     def test_less_than_ten_placements_are_one_cluster(self, count, clusters):
         assert len(learned((LOOSE + DENSE)[10 - count :]).clusters) == clusters
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_one_impossible_placement_does_not_drown_the_others(self, seed):
+        # Nobody else turned the cup, so a turned one that is left out is 1e11 nats unlikely.
+        random = np.random.default_rng(seed)
+        near, far = random.normal(0.0, 0.02, (20, 2)), random.normal(1.0, 0.02, (20, 2))
+        points = [(x, y, 0.0) for x, y in np.concatenate([near, far])]
+        points[0] = (*points[0][:2], QUARTER)
+        clusters = learned(points, seed=seed).clusters
+        assert len(clusters) >= 2
+        for cluster in clusters:
+            assert max(cluster.members) < 20 or min(cluster.members) >= 20
+
     def test_a_number_of_clusters_is_kept_as_far_as_points_differ(self):
         assert len(learned(LOOSE + DENSE, clusters=1).clusters) == 1
         assert len(learned(LOOSE + DENSE, clusters=2).clusters) == 2
