@@ -214,17 +214,28 @@ def load_search_scenario(path: str | os.PathLike[str]) -> SearchScenario:
     try:
         scenario = SearchScenario.model_validate(content)
     except ValidationError as error:
-        raise ScenarioError(f"{file}: {'; '.join(map(_told, error.errors()))}") from error
+        raise ScenarioError(f"{file}: {_all_told(error)}") from error
     return scenario.model_copy(update={"file": file})
+
+
+def _all_told(error: ValidationError) -> str:
+    """Say what is wrong in one line; what is unknown together, because it often is much."""
+    told = [_told(item) for item in error.errors() if item["type"] != "extra_forbidden"]
+    unknown = [
+        ".".join(map(str, item["loc"]))
+        for item in error.errors()
+        if item["type"] == "extra_forbidden"
+    ]
+    if unknown:
+        known = ", ".join(name for name in SearchScenario.model_fields if name != "file")
+        told.append(f"unknown: {', '.join(unknown)}; a search has {known}")
+    return "; ".join(told)
 
 
 def _told(item: Any) -> str:
     key = ".".join(str(part) for part in item["loc"])
     if item["type"] == "missing":
         return f"the key '{key}' is missing; this is to be a scenario of a search"
-    if item["type"] == "extra_forbidden":
-        known = ", ".join(name for name in SearchScenario.model_fields if name != "file")
-        return f"the key '{key}' is unknown; a search has {known}"
     if item["type"] == "value_error":
         return f"the key '{key}': {item['ctx']['error']}"
     return f"the key '{key}': {item['msg'][0].lower()}{item['msg'][1:]}, found {item['input']!r}"

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,23 @@ def test_a_terminal_is_told_a_short_story(scenario, tmp_path, capsys):
     }  # fmt: skip
 
 
+def test_ir_sim_drives_the_robot_as_well(scenario, tmp_path, capsys):
+    """Items on furniture are no objects there: they stay where the stage has them."""
+    # Importing IR-SIM as it is would choose a backend of matplotlib, and print which.
+    if find_spec("irsim") is None:
+        pytest.skip("IR-SIM is not installed")
+    path = scenario(simulator="irsim", history=None, before=None, strategy="recency")
+    with Store(str(tmp_path / "mine.db")) as store:
+        store.add_observation(Observation("Kitchen Counter", "cup"))
+    arguments = ("find", "cup", path, "-o", str(tmp_path / "out"), "--recording", "jsonl")
+    code, result = searched(capsys, *arguments, "--store", str(tmp_path / "mine.db"))
+    assert (code, result["simulator"], result["surface"]) == (0, "irsim", "Kitchen Counter")
+    assert result["position"] == pytest.approx((6.6, 0.4, 0.9), abs=1e-6)
+    scenario(simulator="irsim")
+    assert run([*arguments]) == 2
+    assert "'irsim' has no object 'Cup' and cannot move the cup" in capsys.readouterr().err
+
+
 def test_what_is_nowhere_exits_with_one(scenario, tmp_path, capsys):
     path = scenario(
         history=[{"item": "teapot", "surface": "Stove", "ago": 100}], before=None,
@@ -229,7 +247,8 @@ def test_options_are_checked(arguments, said, scenario, tmp_path, capsys):
     ("changes", "said"),
     [
         ({"speed": 0}, "the key 'speed': input should be greater than 0, found 0"),
-        ({"sped": 1}, "the key 'sped' is unknown; a search has name, stage"),
+        ({"sped": 1}, "unknown: sped; a search has name, stage"),
+        ({"camera": {"fare": 2}}, "unknown: camera.fare; a search has"),
         ({"stage": None}, "the key 'stage' is missing"),
         ({"before": [{}]}, "'look', 'move' or 'wait' is expected, found none"),
         ({"before": [{"look": "Sofa", "wait": 3}]}, "expected, found look and wait"),
