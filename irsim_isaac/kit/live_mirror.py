@@ -231,7 +231,7 @@ class LiveMirror:
 
     @property
     def isaac_state(self) -> WorldState:
-        """The last state of Isaac Sim; before the last write, where that moved it."""
+        """The last state of Isaac Sim."""
         return self._started().right_state
 
     @property
