@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import select
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +17,7 @@ from irsim_isaac.lidar import LidarProfile
 from irsim_isaac.msg import Twist, Vector3, WorldState
 from irsim_isaac.robot import LidarMount, RobotSpec
 from irsim_isaac.simulators import Simulator, make, names
+from irsim_isaac.simulators.server import SimulatorServer
 from tests.kit.host import ROOT, Kit, hosted
 from tests.simulators.arena import CRATE_SIZE, STARTS, robot, twist, write_stage
 from tests.simulators.conformance import Build, Conformance, digest
@@ -189,9 +193,104 @@ def test_a_stopped_or_closed_simulation_is_named(headless: Kit, tmp_path: Path) 
     simulator.close()
 
 
+def _deleted(stage: Any) -> None:
+    assert stage.RemovePrim("/crate")
+
+
+def _robot_deactivated(stage: Any) -> None:
+    """As Isaac Sim's window deletes what another layer defines."""
+    assert stage.GetPrimAtPath("/irsim_isaac_robots/robot").SetActive(False)
+
+
+def _reparented(stage: Any) -> None:
+    from pxr import Usd
+
+    stage.DefinePrim("/store", "Xform")
+    editor = Usd.NamespaceEditor(stage)
+    assert editor.MovePrimAtPath("/crate", "/store/crate")
+    assert editor.ApplyEdits()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_deleted, "/crate, the prim of 'crate', has left the stage"),
+        (_reparented, "/crate, the prim of 'crate', has left the stage"),
+        (_robot_deactivated, "robot, the prim of 'robot', has left the stage"),
+        (None, "the stage that it was made on is closed"),
+    ],
+    ids=["deleted", "reparented", "robot deactivated", "stage closed"],
+)
+def test_what_happens_to_the_stage_is_told_in_another_process(
+    headless: Kit, tmp_path: Path, spoil: Any, message: str
+) -> None:
+    """Served from here, it tells its client what became of the stage in the midst of a run."""
+    pytest.importorskip("zmq")
+    pytest.importorskip("msgpack")
+    headless.enable()
+    write_stage(tmp_path / "stage.usda")
+    simulator = make(
+        "isaac", stage=tmp_path / "stage.usda", robots=[robot(lidars=False)], starts=STARTS
+    )
+    server = SimulatorServer(simulator)
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, server.address],
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert client.stdin is not None and client.stdout is not None
+
+    def heard() -> str:
+        """Return the next line of the client, which is served until it comes."""
+        assert client.stdout is not None
+        while not select.select([client.stdout], [], [], 0.0)[0]:
+            server.poll(0.02)
+        return client.stdout.readline().strip()
+
+    try:
+        assert heard() == "3 robot crate"
+        context = headless.module("omni.usd").get_context()
+        context.close_stage() if spoil is None else spoil(context.get_stage())
+        client.stdin.write("\n")
+        client.stdin.flush()
+        for _ in ("step", "read", "write"):
+            assert message in heard()
+        assert heard() == "not lost"
+        while client.poll() is None:
+            server.poll(0.02)
+    finally:
+        client.kill()
+        client.communicate()
+        server.close()
+        simulator.close()
+
+
+CLIENT = """
+import sys
+from irsim_isaac.errors import SimulatorError
+from irsim_isaac.simulators import make
+remote = make("remote", address=sys.argv[1])
+for _ in range(3):
+    state = remote.step({})
+print(state.header.seq, *(item.name for item in state.objects), flush=True)
+sys.stdin.readline()
+update = {"crate": state.objects[1].odom}
+for call in (lambda: remote.step({}), remote.read, lambda: remote.write(update)):
+    try:
+        call()
+    except SimulatorError as error:
+        print(error, flush=True)
+print("lost" if remote.fault else "not lost", flush=True)
+remote.close()
+"""
+
+
 def test_a_physics_step_that_does_not_fit_is_refused(headless: Kit, tmp_path: Path) -> None:
     headless.enable()
     write_stage(tmp_path / "stage.usda")
+    before = headless.registered()["observers"]
     with pytest.raises(SimulatorError, match="not a whole multiple of the sub-step"):
         make(
             "isaac",
@@ -200,7 +299,7 @@ def test_a_physics_step_that_does_not_fit_is_refused(headless: Kit, tmp_path: Pa
             starts=STARTS,
             sub_step="1/64",
         )
-    assert headless.registered()["observers"] == []
+    assert headless.registered()["observers"] == before
     stage = headless.module("omni.usd").get_context().get_stage()
     assert not stage.GetSessionLayer().subLayerPaths
 
