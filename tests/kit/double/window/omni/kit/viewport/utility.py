@@ -50,8 +50,8 @@ class ViewportWindow:
         self.viewport_api = ViewportAPI()
         self.frames: dict[str, Frame] = {}
 
-    def get_frame(self, frame_id: str) -> Frame:
-        return self.frames.setdefault(frame_id, Frame())
+    def get_frame(self, name: str) -> Frame:
+        return self.frames.setdefault(name, Frame())
 
 
 _window: ViewportWindow | None = ViewportWindow()
