@@ -36,7 +36,7 @@ async def warehouse(session: Session, documents: Path) -> None:
         (ROOT / "config" / "scenarios" / "warehouse.yaml")
         .read_text()
         .replace("../../data", str(ROOT / "data"))
-        .replace("duration: 40.0", "duration: 6.0")
+        .replace("duration: 40.0", "duration: 4.0")
     )
     await session.done(session.execute("validate_run", scenario=str(scenario)), 300.0)
     session.panel("validate").set("scenario", "warehouse")

@@ -113,7 +113,7 @@ class Validate(PanelModel):
         verdict = "good" if result.comparison.passed else f"exceeded: {'; '.join(exceeded)}"
         self.tell(
             result=f"{result.scenario.title}, {result.left.name} beside {result.right.name}: "
-            f"{verdict} ({result.seconds:.1f} s)",
+            f"{verdict}",
             table="\n".join(_row(*row) for row in differences(result)),
         )
         self.host.say(f"{self.texts['result']}; report: {self.report}")
