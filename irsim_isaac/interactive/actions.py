@@ -352,6 +352,13 @@ class ObjectSearchAction(Action[ObjectSearch.Goal, ObjectSearch.Result]):
         ranked = self._ranked(handle.goal)
         if self._on_ranking is not None:
             self._on_ranking(ranked)
+        try:
+            await self._search(handle, ranked)
+        finally:
+            self.current_surface = ""
+
+    async def _search(self, handle: ObjectSearchHandle, ranked: Sequence[RankedSurface]) -> None:
+        item = handle.goal.item
         for surface in ranked:
             handle.check()
             handle.enter("searching")

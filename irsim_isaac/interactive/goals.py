@@ -218,7 +218,7 @@ class Action(ABC, Generic[Goal, Result]):
 
     async def _run(self, handle: GoalHandle[Goal, Result]) -> None:
         status: GoalStatus = "aborted"
-        text: str | None = "the event loop ended"
+        text: str | None = f"{self.name}: it ended by an error of the program"
         try:
             handle.check()
             await self._execute(handle)
@@ -228,6 +228,9 @@ class Action(ABC, Generic[Goal, Result]):
         except IrsimIsaacError as error:
             text = str(error)
             handle.out_of_time = isinstance(error, TimeIsUp)
+        except asyncio.CancelledError:
+            text = "the event loop ended"
+            raise
         finally:
             for child in handle.children:
                 child.cancel()

@@ -196,6 +196,22 @@ def test_a_loop_that_ends_leaves_no_goal_unended():
 
     handle = asyncio.run(main())
     assert (handle.done, handle.status) == (True, "aborted")
+    assert handle.text == "the event loop ended"
+
+
+def test_an_error_of_the_program_ends_the_goal_too():
+    class Broken(Waiting):
+        async def _execute(self, handle) -> None:
+            raise ZeroDivisionError
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        return await Broken(Clock(), Clock()).send(DriveToSurface.Goal()).finished()
+
+    handle = asyncio.run(main())
+    assert (handle.status, handle.text) == (
+        "aborted", "DriveToSurface: it ended by an error of the program"
+    )  # fmt: skip
 
 
 def test_a_goal_of_another_action_is_refused():
