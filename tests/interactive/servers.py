@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import pytest
 
+sqlalchemy = pytest.importorskip("sqlalchemy")
+
 Room = Literal["plenty", "disk", "files"]
 """Where a server writes: with plenty of room, on a small disk of its own that can be filled, or
 where no disk can be mounted into files that may be kept from growing."""
@@ -67,6 +69,7 @@ class Server:
     """
 
     url: str
+    _database: str
     _folder: Path
     _socket: Path
     _log: Path
@@ -122,8 +125,23 @@ class Server:
             self._limit("unlimited")
         # A crash takes a moment to end the process whose client has already lost it.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
+            self._process.wait(10.0 if self._room == "disk" else 1.0)
             self.start()
+        self._recovered()
+
+    def _recovered(self) -> None:
+        """Wait until it answers: it listens before it has mended what a crash left."""
+        engine = sqlalchemy.create_engine(self.url.format(database=self._database))
+        for left in reversed(range(300)):
+            try:
+                with engine.connect() as connection:
+                    connection.exec_driver_sql("SELECT 1")
+                break
+            except sqlalchemy.exc.OperationalError:
+                if not left:
+                    raise
+                time.sleep(0.1)
+        engine.dispose()
 
     def _limit(self, size: str) -> None:
         subprocess.run(
@@ -190,7 +208,7 @@ def mariadb(room: Room = "plenty") -> Iterator[Server]:
             pytest.skip(f"MariaDB's data could not be made: {made.stderr.decode()[-400:]}")
         server = Server(
             f"mariadb+pymysql://root@localhost/{{database}}?unix_socket={place}",
-            folder, place, folder / "log",
+            "mysql", folder, place, folder / "log",
             [program, "--no-defaults", f"--datadir={data}", f"--socket={place}",
              "--bind-address=127.0.0.1", f"--port={_free_port()}",
              f"--pid-file={folder / 'pid'}", *user, *small],
@@ -213,9 +231,12 @@ def postgresql(room: Room = "plenty") -> Iterator[Server]:
     _, uid, gid = _account("postgres")
     with _folder(uid, gid, room) as folder:
         data = folder / "data"
+        # On a full disk the log has a whole part of its own left, so that the table is what
+        # does not fit; where files may not grow its parts stay below the limit.
+        log_part = 1 if room == "files" else 16
         made = subprocess.run(
             [programs / "initdb", "-D", data, "-A", "trust", "-U", "admin", "-N",
-             "--locale=C", "-E", "UTF8", "--wal-segsize=1"],
+             "--locale=C", "-E", "UTF8", f"--wal-segsize={log_part}"],
             capture_output=True, check=False, timeout=120, cwd=folder, **_owner(uid, gid),
         )  # fmt: skip
         if made.returncode:
@@ -223,7 +244,7 @@ def postgresql(room: Room = "plenty") -> Iterator[Server]:
         # SIGINT is the fast shutdown, which does not wait for clients to leave.
         server = Server(
             f"postgresql+psycopg://admin@/{{database}}?host={folder}",
-            folder, folder / ".s.PGSQL.5432", folder / "log",
+            "postgres", folder, folder / ".s.PGSQL.5432", folder / "log",
             [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
             _owner(uid, gid), _owner(uid, gid), signal.SIGINT, room, 2_000_000,
         )  # fmt: skip
