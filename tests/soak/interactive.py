@@ -61,7 +61,7 @@ def crowd_rounds(seed: int) -> dict[str, Any]:
     return crowds(seed, NOISE, clusters="cv")
 
 
-@soak("crowd_bic", rounds=100)
+@soak("crowd_bic", rounds=50)
 def crowd_by_bic(seed: int) -> dict[str, Any]:
-    """The same crowds, clusters counted by the Bayesian information criterion."""
+    """Fifty of these crowds, clusters counted by the Bayesian information criterion."""
     return crowds(seed, NOISE, clusters="bic")
