@@ -57,7 +57,8 @@ def main() -> int:
         print(f"Python 3.10 or newer is needed, this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
     print(NOTICE.format(environment=ENVIRONMENT.relative_to(ROOT)), flush=True)
-    venv.create(ENVIRONMENT, with_pip=True, clear=False)
+    # Linked as `python3 -m venv` does it: a copy onto the link that is there already would fail.
+    venv.create(ENVIRONMENT, with_pip=True, clear=False, symlinks=os.name != "nt")
     extras = "all,dev"
     if not _has_physx_wheel():
         extras = WITHOUT_PHYSX
