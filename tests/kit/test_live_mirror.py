@@ -54,7 +54,9 @@ class Session:
         self.timeline = kit.module("omni.timeline").get_timeline_interface()
 
     def mirror(self, **options: Any) -> Any:
-        return self.kit.module("irsim_isaac.kit").LiveMirror(**{"commands": curve, **options})
+        # A loaded machine is no hung IR-SIM.
+        given = {"commands": curve, "timeout": 60.0, **options}
+        return self.kit.module("irsim_isaac.kit").LiveMirror(**given)
 
     def frames(self, count: int) -> None:
         for _ in range(count):

@@ -76,7 +76,11 @@ def test_a_session_mirrors_ir_sim_maps_by_lidar_and_leaves_nothing(
     written = stage.GetRootLayer().ExportToString()
 
     mirror = headless.module("irsim_isaac.kit").LiveMirror(
-        drive="step", step_time="1/60", lidar="rtx", commands=lambda state: COMMANDS
+        drive="step",
+        step_time="1/60",
+        lidar="rtx",
+        commands=lambda state: COMMANDS,
+        timeout=60.0,
     )
     mirror.start("follow")
     assert headless.module("omni.timeline").get_timeline_interface().is_playing()
