@@ -109,8 +109,6 @@ on_6 = pytest.mark.parametrize("headless", ["6"], indirect=True)
     ("headless", "direction", "drive"),
     [
         ("5_1", "follow", "runs"),
-        ("6", "follow", "runs"),
-        ("5_1", "lead", "step"),
         ("6", "lead", "runs"),
         ("6", "beside", "step"),
     ],
@@ -332,7 +330,6 @@ def test_a_start_that_is_given_up_leaves_no_process(
     [
         ("6", "stop", "", False),
         ("6", "stop", "", True),
-        ("5_1", "close stage", "the stage was closed", False),
         ("6", "close stage", "the stage was closed", False),
         ("6", "open stage", "the stage was closed", False),
         ("5_1", "stop timeline", "the simulation was stopped", False),

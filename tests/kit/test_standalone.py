@@ -91,7 +91,11 @@ def test_make_map_refuses_what_is_no_stage_in_one_line(
     assert application.closed
 
 
-@pytest.mark.parametrize("direction", ["follow", "lead", "beside"])
+@pytest.mark.parametrize(
+    ("headless", "direction"),
+    [("5_1", "follow"), ("6", "follow"), ("6", "lead"), ("6", "beside")],
+    indirect=["headless"],
+)
 def test_mirror_robot_moves_isaac_sim_as_ir_sim_drives(
     headless: Kit,
     monkeypatch: pytest.MonkeyPatch,

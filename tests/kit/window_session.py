@@ -64,7 +64,7 @@ class Session:
         self.app.update()
         await asyncio.sleep(0)
 
-    async def until(self, reached: Callable[[], Any], seconds: float = 300.0) -> None:
+    async def until(self, reached: Callable[[], Any], seconds: float = 90.0) -> None:
         """Let frames go on until something is so."""
         end = time.monotonic() + seconds
         while not reached():
@@ -72,7 +72,7 @@ class Session:
             self.app.update()
             await asyncio.sleep(0.002)
 
-    async def done(self, task: asyncio.Task[Any], seconds: float = 300.0) -> Any:
+    async def done(self, task: asyncio.Task[Any], seconds: float = 90.0) -> Any:
         """Let frames go on until a task has ended, and return what came of it."""
         await self.until(task.done, seconds)
         return task.result()

@@ -140,7 +140,8 @@ class Fog(LidarChoice):
             self.fail(SimulatorError(f"the lidar {self._path} is not on the stage any more"))
             return
         scan = self._lidar.poll()
-        if scan is not None:
+        # What still comes of before a stop is not to lift fog that has been laid since.
+        if scan is not None and is_playing():
             self._at = self._pose.read()
             self.fog.reveal_from_scan(scan, self._at)
             self._changed = True
