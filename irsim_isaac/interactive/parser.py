@@ -58,7 +58,7 @@ class ParsedCondition:
         training: The placements, one set for each item, surface and frame.
         sessions: How many sessions were used.
         completed: How many of these were completed; the others are used all the same.
-        placements: How many placements were logged in them.
+        placements: How many placements were logged, also those that could not be used.
         skipped: What was left out, and why.
     """
 
@@ -175,6 +175,7 @@ def _read_session(reading: _Reading, where: str, logs: Sequence[Log]) -> None:
             continue
         try:
             if log.label != "config":
+                reading.placements += 1
                 placements.append((told, read_placement(log.entry)))
                 continue
             found = read_configuration(log.entry)
@@ -261,7 +262,6 @@ def _add(
         known.append(put)
         piece = pieces.setdefault(id(put.surface), _Piece(put.surface))
         piece.items.setdefault(put.item.name, _Poses()).add(put.pose)
-    reading.placements += len(known)
     for put in known:
         piece = pieces[id(put.surface)]
         place = (put.item, put.room, put.surface)

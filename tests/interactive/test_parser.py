@@ -240,7 +240,7 @@ def test_what_cannot_be_used_is_told(store):
         (f"slot {empty}", "nobody took it"),
     ]  # fmt: skip
     assert told(find(result.training, "Cup", TABLE)) == [about(0.1, 0.0, 0.705, 0.0)]
-    assert (result.sessions, result.placements) == (1, 1)
+    assert (result.sessions, result.placements) == (1, 10)
     with pytest.raises(InteractiveError, match=rf"condition {condition}, {log}{start + 2}: .*JSON"):
         parse_study(store, study, strict=True)
 
