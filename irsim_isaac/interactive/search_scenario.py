@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from irsim_isaac.errors import ScenarioError
@@ -14,6 +13,7 @@ from irsim_isaac.interactive.navigation import Planner
 from irsim_isaac.interactive.ranking import Strategy
 from irsim_isaac.interactive.recogniser import Camera
 from irsim_isaac.validation import MapSettings, RobotChoice, Scenario, SimulatorChoice
+from irsim_isaac.validation.scenario import read_mapping
 
 __all__ = ["CameraSettings", "Event", "SearchScenario", "Seen", "load_search_scenario"]
 
@@ -197,20 +197,7 @@ def load_search_scenario(path: str | os.PathLike[str]) -> SearchScenario:
             expected; it names the file and the key.
     """
     file = Path(path)
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ScenarioError(
-            f"the scenario '{file}' does not exist; a YAML file is expected"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{file}: a text file in UTF-8 is expected: {error}") from error
-    except yaml.YAMLError as error:
-        raise ScenarioError(f"{file}: no YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise ScenarioError(
-            f"{file}: a scenario is a mapping of keys, found {type(content).__name__}"
-        )
+    content = read_mapping(file)
     try:
         scenario = SearchScenario.model_validate(content)
     except ValidationError as error:

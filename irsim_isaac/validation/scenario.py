@@ -35,6 +35,7 @@ __all__ = [
     "WayPoints",
     "find_scenario",
     "load_scenario",
+    "read_mapping",
 ]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -356,20 +357,15 @@ def find_scenario(name: str | os.PathLike[str]) -> Path:
     )
 
 
-def load_scenario(path: str | os.PathLike[str]) -> Scenario:
-    """Read a scenario.
+def read_mapping(file: Path) -> dict[str, Any]:
+    """Return the keys and values of a scenario's file, not checked yet.
 
     Args:
-        path: A YAML file.
-
-    Returns:
-        The scenario, its values checked.
+        file: A YAML file.
 
     Raises:
-        ScenarioError: The file is missing or no YAML, or a key or value is not what is
-            expected; it names the file and the key.
+        ScenarioError: The file is missing, or holds no mapping in YAML.
     """
-    file = Path(path)
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -384,6 +380,24 @@ def load_scenario(path: str | os.PathLike[str]) -> Scenario:
         raise ScenarioError(
             f"{file}: a scenario is a mapping of keys, found {type(content).__name__}"
         )
+    return content
+
+
+def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Read a scenario.
+
+    Args:
+        path: A YAML file.
+
+    Returns:
+        The scenario, its values checked.
+
+    Raises:
+        ScenarioError: The file is missing or no YAML, or a key or value is not what is
+            expected; it names the file and the key.
+    """
+    file = Path(path)
+    content = read_mapping(file)
     try:
         scenario = Scenario.model_validate(content)
     except ValidationError as error:
