@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from irsim_isaac.errors import IrsimIsaacError
 
 __all__ = [
+    "FLOOR",
     "Action",
     "Field",
     "FieldError",
@@ -28,6 +29,8 @@ Value: TypeAlias = "float | int | bool | str"
 Kind: TypeAlias = Literal["number", "whole", "flag", "text", "choice", "prim", "points", "path"]
 """What a field takes: ``"choice"`` is one of the choices that stand here, ``"prim"`` one of those
 that the open stage has, ``"points"`` is ``"x, y; x, y"`` [m], ``"path"`` a file or a folder."""
+
+_Named = TypeVar("_Named", "Field", "Action")
 
 _PAIR = re.compile(r"[;\n]+")
 _NUMBER = re.compile(r"[,\s]+")
@@ -175,6 +178,19 @@ def write_points(points: list[tuple[float, float]]) -> str:
     return "; ".join(f"{x:.10g}, {y:.10g}" for x, y in points)
 
 
+FLOOR = Field(
+    "floor",
+    "Floor",
+    "number",
+    "The height of the floor in the stage.",
+    0.0,
+    unit="m",
+    least=-1000.0,
+    most=1000.0,
+)
+"""The height of the floor, for every panel that asks for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing that a panel does: a button, an action of Kit and a call.
@@ -252,14 +268,7 @@ class Panel:
         Raises:
             FieldError: The panel has none of that name.
         """
-        for field in self.fields:
-            if field.name == name:
-                return field
-        raise FieldError(
-            name,
-            f"{self.title} has no field '{name}'; it has: "
-            f"{', '.join(field.name for field in self.fields) or 'none'}",
-        )
+        return _called(name, self.fields, f"{self.title} has no field")
 
     def action(self, name: str) -> Action:
         """Return an action by its name.
@@ -267,11 +276,14 @@ class Panel:
         Raises:
             FieldError: The panel has none of that name.
         """
-        for action in self.actions:
-            if action.name == name:
-                return action
-        raise FieldError(
-            name,
-            f"{self.title} has no action '{name}'; it has: "
-            f"{', '.join(action.name for action in self.actions)}",
-        )
+        return _called(name, self.actions, f"{self.title} has no action")
+
+
+def _called(name: str, among: Sequence[_Named], refusal: str) -> _Named:
+    """Return the one of a name."""
+    for one in among:
+        if one.name == name:
+            return one
+    raise FieldError(
+        name, f"{refusal} '{name}'; it has: {', '.join(one.name for one in among) or 'none'}"
+    )

@@ -9,7 +9,7 @@ from irsim_isaac.errors import SimulatorError
 from irsim_isaac.kit.mapping import open_stage
 from irsim_isaac.kit.packages import MAPPING, require
 from irsim_isaac.kit.versions import isaac_sim
-from irsim_isaac.kit.window.description import Action, Field, Panel, Picture, Text
+from irsim_isaac.kit.window.description import FLOOR, Action, Field, Panel, Picture, Text
 from irsim_isaac.kit.window.fog_overlay import FogOverlay, rectangles
 from irsim_isaac.kit.window.lidar_panel import PRIM, LidarChoice
 from irsim_isaac.kit.window.lidars import LivePose, is_lidar, is_playing
@@ -217,16 +217,7 @@ Fog.panel = Panel(
             least=0.01,
             most=5.0,
         ),
-        Field(
-            "floor",
-            "Floor",
-            "number",
-            "The height of the floor in the stage.",
-            0.0,
-            unit="m",
-            least=-1000.0,
-            most=1000.0,
-        ),
+        FLOOR,
         Field(
             "overlay",
             "On the ground",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from irsim_isaac.kit.mapping import MappedStage, map_stage, open_stage
 from irsim_isaac.kit.packages import MAPPING, require
 from irsim_isaac.kit.window.description import (
+    FLOOR,
     Action,
     Field,
     Panel,
@@ -186,16 +187,7 @@ StageToMap.panel = Panel(
             least=0.0,
             most=100.0,
         ),
-        Field(
-            "floor",
-            "Floor",
-            "number",
-            "The height of the floor in the stage.",
-            0.0,
-            unit="m",
-            least=-1000.0,
-            most=1000.0,
-        ),
+        FLOOR,
         Field(
             "resolution",
             "Resolution",
